@@ -1,8 +1,9 @@
-"""The gradient of a 3 x 3 convolution with respect to its weights by the transposed form of Winograd's F(4x4, 3x3).
+"""The gradient of a 3 x 3 or 2 x 2 convolution with respect to its weights by the transposed form of Winograd's F(4x4, taps).
 
 The forward kernel is linear in each operand, so its gradient has the same transforms, transposed: dW = G^T [sum over tiles of
-(A dy A^T) * (B^T x B)] G. A block of tiles at a time, 36 matrix products over its tiles add to the bracket; the threads' brackets
-are added up at the end. Pixels that are not finite make the same elements of dW so as in the direct kernel, and some others.
+(A dy A^T) * (B^T x B)] G. A block of tiles at a time, a matrix product for each point over its tiles adds to the bracket; the
+threads' brackets are added up at the end. Pixels that are not finite make the same elements of dW so as in the direct kernel, and
+some others.
 """
 
 from __future__ import annotations
@@ -16,22 +17,8 @@ import numpy as np
 from graphc_codegen.kernels.base import LINE, Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import Segment, block_kinds, contiguous, splat_tile
 from graphc_codegen.kernels.winograd.images import Image, transform_image
-from graphc_codegen.kernels.winograd.plan import (
-    TRANSFORM,
-    Memory,
-    Plan,
-    Rows,
-    Sums,
-    register_tile,
-)
-from graphc_codegen.kernels.winograd.points import SIX
-from graphc_codegen.kernels.winograd.transforms import (
-    POINTS,
-    PRODUCTS,
-    clear,
-    load_columns,
-    nth_of,
-)
+from graphc_codegen.kernels.winograd.plan import Memory, Plan, Rows, Sums, register_tile
+from graphc_codegen.kernels.winograd.transforms import clear, load_columns, nth_of
 from graphc_codegen.writer import Writer, vec
 
 #: Tiles that are summed up before the sum goes to the block's: longer sums have larger rounding errors.
@@ -48,23 +35,23 @@ class _Plan(Sums, Plan):
 
     @cached_property
     def fixed(self) -> int:
-        return super().fixed + PRODUCTS * self.u
+        return super().fixed + self.products * self.u
 
     def cycles(self, vectors: int) -> float:
-        return self.sum_cycles(vectors) + TRANSFORM * vectors * (self.ci + self.co)
+        return self.sum_cycles(vectors) + self.transform_cycles(vectors)
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [n, ci, h, w], dy [n, co, oh, ow] -> scratch, dw [co, ci, 3, 3]. See `CONV2D_WINOGRAD` for `parts` and `scratch`.
+    """x [n, ci, h, w], dy [n, co, oh, ow] -> scratch, dw [co, ci, kh, kw]. See `CONV2D_WINOGRAD` for other parameters.
 
     dw[o, i, ky, kx] = sum of x[n, i, oy - top + ky, ox - left + kx] * dy[n, o, oy, ox], where x is zero outside.
     """
     z = _Plan.of(p)
     return (
-        Operand("float32", z.n * z.ci * z.h * z.w, "in"),
+        Operand("float32", z.n * z.channels_in * z.h * z.w, "in"),
         Operand("float32", z.n * z.co * z.oh * z.ow, "in"),
         Operand("float32", z.scratch, "out"),
-        Operand("float32", z.co * z.ci * 9, "out"),
+        Operand("float32", z.co * z.ci * z.taps * z.taps, "out"),
     )
 
 
@@ -78,22 +65,28 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         bracket = w.at(memory.end, z.tiles * z.channels)
         clear(w, memory.zeros, z.zeros)
         # Products are summed over all the tiles of a block: those that are none must be zeros.
-        clear(w, w.at(memory.s, -LINE), POINTS * z.s)
-        clear(w, bracket, PRODUCTS * z.u)
+        clear(w, w.at(memory.s, -LINE), z.side * z.s)
+        clear(w, bracket, z.products * z.u)
         w.part(r, z.regions, z.blocks, partial(block, memory, bracket))
 
     def block(memory: Memory, bracket: str, b: str | int) -> None:
         rows = Rows.of(w, z, b)
         if not isinstance(rows.count, int):
-            clear(w, w.at(memory.s, -LINE), POINTS * z.s)
-        transform_image(w, z, Image.input(z), x, memory, rows, memory.v)
+            clear(w, w.at(memory.s, -LINE), z.side * z.s)
+        for image in Image.inputs(z):
+            transform_image(w, z, image, x, memory, rows, memory.v)
         transform_image(w, z, Image.gradient(z), dy, memory, rows, memory.m)
         add_products(w, z, memory.m, memory.v, memory.end, bracket)
 
     def results(r: str | int) -> None:
         temporary = Memory.of(w, z, scratch, r).v
-        brackets = w.at(scratch, z.region - PRODUCTS * z.u)
-        w.part(r, z.regions, z.co, lambda o: _results(w, z, brackets, temporary, w.at(dw, w.mul(o, 9 * z.ci)), o))
+        brackets = w.at(scratch, z.region - z.products * z.u)
+        w.part(
+            r,
+            z.regions,
+            z.co,
+            lambda o: _results(w, z, brackets, temporary, w.at(dw, w.mul(o, z.taps * z.taps * z.ci)), o),
+        )
 
     w.share(z.regions, images)
     w.meet()
@@ -170,51 +163,52 @@ def _product(w: Writer, z: Sums, a: str, b: str, c: str, temporary: str) -> None
 
 def _results(w: Writer, z: _Plan, brackets: str, temporary: str, target: str, o: str | int) -> None:
     """dW of one output channel from the brackets of all threads, lanes being input channels."""
-    lanes, width = w.lanes, min(w.lanes, z.ci)
+    lanes, width, taps, side = w.lanes, min(w.lanes, z.ci), z.taps, z.side
 
     def points(source: str, c: str | int) -> None:
         def one(r: int) -> str:
-            place = w.at(source, w.linear((c, z.u), (POINTS * r * z.u, 1)))
+            place = w.at(source, w.linear((c, z.u), (side * r * z.u, 1)))
             value = w.vload(place)
             for k in range(1, z.regions):
                 value = w.binary("fadd", value, w.vload(w.at(place, k * z.region)))
             return value
 
-        for ky, value in enumerate(SIX.weight_gradient(w, [one(r) for r in range(POINTS)], 3)):
-            w.vstore(value, w.at(temporary, w.linear((c, lanes), (POINTS * ky * lanes, 1))))
+        for ky, value in enumerate(z.points.weight_gradient(w, [one(r) for r in range(side)], taps)):
+            w.vstore(value, w.at(temporary, w.linear((c, lanes), (side * ky * lanes, 1))))
 
     def rows(ky: str | int) -> None:
-        loaded = [w.vload(w.at(temporary, w.linear((ky, POINTS * lanes), (c * lanes, 1)))) for c in range(POINTS)]
-        for kx, value in enumerate(SIX.weight_gradient(w, loaded, 3)):
-            w.vstore(value, w.at(temporary, w.linear((ky, lanes), ((18 + 3 * kx) * lanes, 1))))
+        loaded = [w.vload(w.at(temporary, w.linear((ky, side * lanes), (c * lanes, 1)))) for c in range(side)]
+        for kx, value in enumerate(z.points.weight_gradient(w, loaded, taps)):
+            w.vstore(value, w.at(temporary, w.linear((ky, lanes), ((side + kx) * taps * lanes, 1))))
 
     def columns(kx: str | int) -> None:
-        source = w.at(temporary, w.linear((kx, 3 * lanes), (18 * lanes, 1)))
-        for k, value in enumerate(nth_of(w, [w.vload(w.at(source, ky * lanes)) for ky in range(3)])):
-            w.vstore(value, w.at(temporary, w.linear((kx, lanes), (3 * k * lanes, 1))))
+        source = w.at(temporary, w.linear((kx, taps * lanes), (side * taps * lanes, 1)))
+        for k, value in enumerate(nth_of(w, [w.vload(w.at(source, ky * lanes)) for ky in range(taps)])):
+            w.vstore(value, w.at(temporary, w.linear((kx, lanes), (taps * k * lanes, 1))))
 
-    def taps(place: str, k: str | int) -> None:
-        source = w.at(temporary, w.mul(k, 3 * lanes))
-        made = nth_of(w, [w.vload(w.at(source, kx * lanes)) for kx in range(3)])
+    def together(place: str, k: str | int) -> None:
+        source = w.at(temporary, w.mul(k, taps * lanes))
+        made = nth_of(w, [w.vload(w.at(source, kx * lanes)) for kx in range(taps)])
         for i, value in enumerate(made):
-            left = lanes if width == lanes or not isinstance(k, int) else 9 * width - (3 * k + i) * lanes
+            partly = width < lanes and isinstance(k, int)
+            left = taps * taps * width - (taps * int(k) + i) * lanes if partly else lanes
             if left > 0:
-                w.vstore(value, w.at(place, w.linear((k, 3 * lanes), (i * lanes, 1))), min(lanes, left))
+                w.vstore(value, w.at(place, w.linear((k, taps * lanes), (i * lanes, 1))), min(lanes, left))
 
     def strip(j: str | int) -> None:
         # The last strip may do channels of the one before again.
         first = w.mul(j, lanes)
         if z.ci % lanes and not isinstance(first, int):
             first = w.call("llvm.smin.i64", "i64", [("i64", first), ("i64", str(z.ci - lanes))])
-        w.repeat(POINTS, partial(points, w.at(brackets, w.linear((o, z.channels), (first, 1)))))
-        w.repeat(3, rows)
-        w.repeat(3, columns)
-        place = w.at(target, w.mul(first, 9))
+        w.repeat(side, partial(points, w.at(brackets, w.linear((o, z.channels), (first, 1)))))
+        w.repeat(taps, rows)
+        w.repeat(taps, columns)
+        place = w.at(target, w.mul(first, taps * taps))
         if width == lanes:
-            w.repeat(3, partial(taps, place))
+            w.repeat(taps, partial(together, place))
         else:
-            for k in range(3):
-                taps(place, k)
+            for k in range(taps):
+                together(place, k)
 
     w.repeat(-(-z.ci // lanes), strip)
 
@@ -222,12 +216,9 @@ def _results(w: Writer, z: _Plan, brackets: str, temporary: str, target: str, o:
 @np.errstate(all="ignore")
 def twin(p: Params, x: Array, dy: Array, scratch: Array, dw: Array) -> None:
     z = _Plan.of(p)
-    padded, gradient = z.padded(x), dy.reshape(z.n, z.co, z.oh, z.ow)
-    out = dw.reshape(z.co, z.ci, 3, 3)
-    for ky in range(3):
-        for kx in range(3):
-            window = padded[:, :, ky : ky + z.oh, kx : kx + z.ow]
-            out[:, :, ky, kx] = np.einsum("nihw,nohw->oi", window, gradient, optimize=True)
+    gradient, out = dy.reshape(z.n, z.co, z.oh, z.ow), dw.reshape(z.co, z.ci, z.taps, z.taps)
+    for ky, kx in np.ndindex(z.taps, z.taps):
+        out[:, :, ky, kx] = np.einsum("nihw,nohw->oi", z.seen(x, (ky, kx)), gradient, optimize=True)
 
 
 CONV2D_FILTER_GRAD_WINOGRAD = Emitter(operands, emit, twin)

@@ -1,15 +1,16 @@
-"""Winograd convolution F(4x4, 3x3) over NCHW images, forward and input gradient (the same kernel, transposed).
+"""Winograd convolution F(4x4, 3x3) or F(4x4, 2x2) over NCHW images, forward and input gradient (the same kernel, transposed).
 
-A tile of 4 x 4 outputs takes 36 multiply-adds for a pair of channels instead of 144. The steps, see `transforms`:
+A tile of 4 x 4 outputs takes 36 multiply-adds for a pair of channels instead of 144, with 2 x 2 taps 25 instead of 64. The steps,
+see `transforms`:
 
-- all threads transform the weights, U[36][channel pairs], once per call;
+- all threads transform the weights, U[points][channel pairs], once per call;
 - a block of tiles is some rows of tiles of one image or several, so many that V and M stay in the second-level cache. Its
-  patches are transformed to V[36][ci][tiles], see `images`;
-- 36 matrix products M = U V;
+  patches are transformed to V[points][ci][tiles], see `images`;
+- 36 or 25 matrix products M = U V;
 - the way back: horizontally into S, then vertically into y.
 
 A pixel that is not finite makes the outputs so that it is multiplied for, as it does in the direct kernel, and often the others
-of the tiles whose 6 x 6 patches have it; infinity may become NaN. Other tiles do not change. Tests for overflow see the same.
+of the tiles whose patches have it; infinity may become NaN. Other tiles do not change. Tests for overflow see the same.
 """
 
 from __future__ import annotations
@@ -24,10 +25,8 @@ from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import Kind, Segment, block_kinds, contiguous, splat_tile, strip_kinds
 from graphc_codegen.kernels.winograd.images import Image, prefetch, transform_image
 from graphc_codegen.kernels.winograd.plan import Blocks, Memory, Plan, Rows, register_tile, runs
-from graphc_codegen.kernels.winograd.points import SIX
 from graphc_codegen.kernels.winograd.transforms import (
     OUT,
-    POINTS,
     clear,
     transform_weights,
     transpose_quads,
@@ -36,18 +35,22 @@ from graphc_codegen.writer import Writer
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [n, ci, h, w], weight [co, ci, 3, 3] ([ci, co, 3, 3] if `transposed`) -> scratch, y [n, co, oh, ow].
+    """x [n, ci, h, w], weight [co, ci, kh, kw] ([ci, co, kh, kw] if `transposed`) -> scratch, y [n, co, oh, ow].
 
     y[n, o, oy, ox] = sum of x[n, i, oy - top + ky, ox - left + kx] * weight[o, i, ky, kx], where x is zero outside, with the
-    taps of the kernel flipped if `transposed`. At most `parts` threads share the work; `scratch` is the size of their memory,
-    with which blocks grow: 36 ci co for the weights, and for each thread 36 (ci + co) for each tile of a block, and some more.
-    May have an epilogue, whose further inputs come before scratch memory.
+    taps of the kernel flipped if `transposed`. Windows are of 3 x 3 or 2 x 2. With `views`, pairs (row, column), and a `stride`,
+    x has ci / views channels: channel i of view v sees pixel (row + sh (oy + ky), column + sw (ox + kx)), and no `top` and `left`
+    are given. The stride of columns is 1 or 2.
+
+    At most `parts` threads share the work; `scratch` is the size of their memory, with which blocks grow: 36 ci co for the
+    weights (25 for 2 x 2), and for each thread 36 (ci + co) for each tile of a block, and some more. May have an epilogue, whose
+    further inputs come before scratch memory.
     """
     z, extras = Plan.of(p), len(p.get("extras", ()))
     rest = epilogue.operands(p, _domain(z))
     return (
-        Operand("float32", z.n * z.ci * z.h * z.w, "in"),
-        Operand("float32", z.co * z.ci * 9, "in"),
+        Operand("float32", z.n * z.channels_in * z.h * z.w, "in"),
+        Operand("float32", z.co * z.ci * z.taps * z.taps, "in"),
         *rest[:extras],
         Operand("float32", z.scratch, "out"),
         *rest[extras:],
@@ -68,7 +71,8 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
     def weights(r: str | int) -> None:
         temporary, run = Memory.of(w, z, scratch, r).v, partial(w.part, r, z.regions)
-        transform_weights(w, weight, scratch, z.co * z.ci, z.u, flipped=p["transposed"], temporary=temporary, part=run)
+        to_points = partial(transform_weights, w, z.points, z.taps, weight, scratch, z.co * z.ci, z.u)
+        to_points(flipped=p["transposed"], temporary=temporary, part=run)
 
     def images(r: str | int) -> None:
         memory = Memory.of(w, z, scratch, r)
@@ -77,7 +81,8 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
     def block(memory: Memory, b: str | int) -> None:
         rows = Rows.of(w, z, b)
-        transform_image(w, z, Image.input(z), x, memory, rows, memory.v)
+        for image in Image.inputs(z):
+            transform_image(w, z, image, x, memory, rows, memory.v)
         products(w, z, scratch, memory.v, memory.m, transposed=bool(p["transposed"]))
         _transform_output(w, z, memory, finish, rows)
 
@@ -121,13 +126,13 @@ def _transform_output(w: Writer, z: Plan, memory: Memory, finish: epilogue.Finis
 
     def tiles(source: str, g: str | int) -> None:
         def row(r: str | int) -> None:
-            place = w.at(source, w.linear((r, POINTS * z.m), (g, lanes)))
-            made = SIX.output(w, [w.vload(w.at(place, c * z.m)) for c in range(POINTS)], OUT)
+            place = w.at(source, w.linear((r, z.side * z.m), (g, lanes)))
+            made = z.points.output(w, [w.vload(w.at(place, c * z.m)) for c in range(z.side)], OUT)
             target = w.at(memory.s, w.linear((r, z.s), (g, OUT * lanes)))
             for j, value in enumerate(transpose_quads(w, made)):
                 w.vstore(value, w.at(target, j * lanes))
 
-        w.repeat(POINTS, row)
+        w.repeat(z.side, row)
 
     def channel(o: str | int) -> None:
         source = w.at(memory.m, w.mul(o, z.tiles))
@@ -148,7 +153,7 @@ def _output_rows(
     ty: str | int,
 ) -> None:
     """A row of tiles of channel o from S to image n, clipped."""
-    source = w.at(memory.s, w.linear((i, OUT * z.across), (z.shift, 1)))
+    source = w.at(memory.s, w.mul(i, OUT * z.across))
     pixels = z.oh * z.ow
     following = w.linear((n, z.co * pixels), (o, pixels), (ty, OUT * z.ow), (pixels, 1))
     prefetch(w, finish.pointers[len(finish.p.get("extras", ()))], following, OUT * z.ow, write=True)
@@ -156,7 +161,8 @@ def _output_rows(
 
         def vector(k: str | int, start: int = start, width: int = width) -> None:
             at = w.linear((k, w.lanes), (start, 1))
-            made = SIX.output(w, [w.vload(w.at(source, w.add(at, r * z.s)), width) for r in range(POINTS)], OUT)
+            loaded = [w.vload(w.at(source, w.add(at, r * z.s)), width) for r in range(z.side)]
+            made = z.points.output(w, loaded, OUT)
             for r, value in enumerate(made):
                 place = (n, o, w.linear((ty, OUT * z.ow), (at, 1), (r * z.ow, 1)))
                 store = partial(finish.store, value, place, width)
@@ -172,15 +178,12 @@ def _output_rows(
 def twin(p: Params, x: Array, weight: Array, *rest: Array) -> None:
     z = Plan.of(p)
     if p["transposed"]:
-        kernel = weight.reshape(z.ci, z.co, 3, 3)[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
+        kernel = weight.reshape(z.ci, z.co, z.taps, z.taps)[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
     else:
-        kernel = weight.reshape(z.co, z.ci, 3, 3)
-    padded = z.padded(x)
+        kernel = weight.reshape(z.co, z.ci, z.taps, z.taps)
     out = np.zeros((z.n, z.co, z.oh, z.ow), np.float32)
-    for ky in range(3):
-        for kx in range(3):
-            window = padded[:, :, ky : ky + z.oh, kx : kx + z.ow]
-            out += np.einsum("nihw,oi->nohw", window, kernel[:, :, ky, kx], optimize=True)
+    for ky, kx in np.ndindex(z.taps, z.taps):
+        out += np.einsum("nihw,oi->nohw", z.seen(x, (ky, kx)), kernel[:, :, ky, kx], optimize=True)
     extras = len(p.get("extras", ()))
     epilogue.twin(p, _domain(z), out.reshape(-1), *rest[:extras], *rest[extras + 1 :])
 

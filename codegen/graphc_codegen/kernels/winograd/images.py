@@ -1,7 +1,7 @@
 """Images to points: the transform of a block of tiles, and its rows in scratch memory.
 
-Each row of tiles is transformed vertically, lanes being the columns of the image, into S[6][tiles * 4], a channel at a time, so
-that S stays small; then horizontally, lanes being tiles, into V[36][channels][tiles].
+Each row of tiles is transformed vertically, lanes being the columns of the image, into S[points][tiles * 4], a channel at a time,
+so that S stays small; then horizontally, lanes being tiles, into V[points][channels][tiles].
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from functools import partial
 
 from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.microkernel import load_pieces
-from graphc_codegen.kernels.vectors import shuffle
+from graphc_codegen.kernels.vectors import deinterleave, shuffle
 from graphc_codegen.kernels.winograd.plan import Memory, Plan, Rows, Run, runs
-from graphc_codegen.kernels.winograd.points import SIX
-from graphc_codegen.kernels.winograd.transforms import OUT, POINTS, transpose_quads
+from graphc_codegen.kernels.winograd.transforms import OUT, transpose_quads
 from graphc_codegen.writer import Writer, vec
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """What is transformed: `rows` rows of the image from `top` on make a row of tiles, one tile 4 rows further than the last.
+    """What is transformed: `rows` rows of the image make a row of tiles, of which one has 4 rows more before it than the last.
 
-    `column` is that of the image at the first of a tile's 4 columns; with `neighbours` the columns beside them count too.
+    Rows and columns are `stride` pixels apart, the first ones `top` and `column`, that of a tile's first column. `before` columns
+    beside its four and `behind` behind them count too. Channels go to V from `first` on, whose points are `distance` apart.
     """
 
     channels: int
@@ -32,18 +32,38 @@ class Image:
     rows: int
     top: int
     column: int
+    stride: tuple[int, int]
     axis: Callable[[Writer, Sequence[str]], list[str]]
-    neighbours: bool
+    before: int
+    behind: int
+    first: int
+    distance: int
 
     @classmethod
-    def input(cls, z: Plan) -> Image:
-        """Patches of 6 x 6 pixels: B^T d B."""
-        return cls(z.ci, z.h, z.w, POINTS, -z.top, z.column, SIX.input, True)
+    def inputs(cls, z: Plan) -> list[Image]:
+        """Patches of each view: B^T d B."""
+        return [
+            cls(
+                channels=z.channels_in,
+                height=z.h,
+                width=z.w,
+                rows=z.side,
+                top=view.row,
+                column=view.column + z.stride[1] * view.before,
+                stride=z.stride,
+                axis=z.points.input,
+                before=view.before,
+                behind=z.taps - 1 - view.before,
+                first=k * z.channels_in,
+                distance=z.v,
+            )
+            for k, view in enumerate(z.views)
+        ]
 
     @classmethod
     def gradient(cls, z: Plan) -> Image:
         """Tiles of 4 x 4 outputs: A dy A^T."""
-        return cls(z.co, z.oh, z.ow, OUT, 0, -z.shift, SIX.gradient, False)
+        return cls(z.co, z.oh, z.ow, OUT, 0, 0, (1, 1), z.points.gradient, 0, 0, 0, z.m)
 
     @property
     def plane(self) -> int:
@@ -52,7 +72,6 @@ class Image:
 
 def transform_image(w: Writer, z: Plan, image: Image, pixels: str, memory: Memory, rows: Rows, target: str) -> None:
     """V of a block at `target`, channel by channel."""
-    distance = image.channels * z.tiles + LINE
 
     def channel(c: str | int) -> None:
         def row(i: str | int, n: str | int, ty: str | int) -> None:
@@ -61,36 +80,53 @@ def transform_image(w: Writer, z: Plan, image: Image, pixels: str, memory: Memor
             )
 
         rows.each(w, z, row)
-        place = w.at(target, w.mul(c, z.tiles))
-        w.repeat(z.tiles // w.lanes, lambda g: _horizontally(w, z, image, memory, place, distance, g))
+        place = w.at(target, w.linear((c, z.tiles), (image.first * z.tiles, 1)))
+        w.repeat(z.tiles // w.lanes, lambda g: _horizontally(w, z, image, memory, place, g))
 
     w.repeat(image.channels, channel)
 
 
 def _vertically(w: Writer, z: Plan, image: Image, plane: str, memory: Memory, i: str | int, ty: str | int) -> None:
     """A row of tiles into S; rows of the image outside of it are zeros."""
+    down, step = image.stride
     sources = []
     for r in range(image.rows):
-        y = w.linear((ty, OUT), (r + image.top, 1))
+        y = w.linear((ty, OUT * down), (r * down + image.top, 1))
         if isinstance(y, int):
             sources.append(w.at(plane, y * image.width) if 0 <= y < image.height else memory.zeros)
             continue
         inside = w.op(f"icmp ult i64 {y}, {image.height}")
         address = w.at(plane, w.mul(y, image.width), inside=False)
         sources.append(w.chosen(inside, address, memory.zeros))
-    prefetch(w, plane, w.linear((ty, OUT * image.width), (image.plane, 1)), OUT * image.width)
+    size = OUT * down * image.width
+    prefetch(w, plane, w.linear((ty, size), (image.plane, 1)), size)
     target = w.at(memory.s, w.mul(i, OUT * z.across))
 
     def vectors(run: Run, k: str | int) -> None:
         start, _, lane, count, width = run
         at = w.linear((k, w.lanes), (start, 1))
-        pieces = ((image.column + lane, lane, count),)
-        loaded = [load_pieces(w, w.at(a, at), pieces) if count else "zeroinitializer" for a in sources]
+        loaded = [_columns(w, image, w.at(a, w.mul(at, step), inside=False), lane, count) for a in sources]
         for r, value in enumerate(image.axis(w, loaded)):
             w.vstore(value, w.at(target, w.add(at, r * z.s)), width)
 
-    for run in runs(OUT * z.across, w.lanes, -image.column, image.width - image.column):
+    # Columns of the image that are inside of it.
+    low, high = -(image.column // step), -((image.column - image.width) // step)
+    for run in runs(OUT * z.across, w.lanes, low, high):
         w.repeat(run[1], partial(vectors, run))
+
+
+def _columns(w: Writer, image: Image, row: str, lane: int, count: int) -> str:
+    """A vector of columns of a row, of which `count` from a lane on are in the image; memory of others is not touched."""
+    if not count:
+        return "zeroinitializer"
+    if image.stride[1] == 1:
+        return load_pieces(w, row, ((image.column + lane, lane, count),))
+    halves = []
+    for begin in (0, w.lanes):
+        first, end = max(0, 2 * lane - begin), min(w.lanes, 2 * (lane + count) - 1 - begin)
+        pieces = ((image.column + begin + first, first, end - first),)
+        halves.append(load_pieces(w, row, pieces) if end > first else "zeroinitializer")
+    return deinterleave(w, halves[0], halves[1], 0)
 
 
 def prefetch(w: Writer, pointer: str, offset: str | int, count: int, *, write: bool = False) -> None:
@@ -102,40 +138,44 @@ def prefetch(w: Writer, pointer: str, offset: str | int, count: int, *, write: b
         w.call_void("llvm.prefetch.p0", [("ptr", line), ("i32", str(int(write))), ("i32", "3"), ("i32", "1")])
 
 
-def _horizontally(w: Writer, z: Plan, image: Image, memory: Memory, target: str, distance: int, g: str | int) -> None:
-    """A vector of tiles from S to the 36 points of one channel, `distance` apart."""
+def _horizontally(w: Writer, z: Plan, image: Image, memory: Memory, target: str, g: str | int) -> None:
+    """A vector of tiles from S to the points of one channel."""
     lanes, quads = w.lanes, w.lanes // 4
     numbers = [quads * (i % 4) + i // 4 for i in range(lanes)]  # the tile in each lane after `transpose_quads`
-    ends = _row_ends(w, z, g, numbers) if image.neighbours else ()
+    ends = _row_ends(w, z, g, numbers) if image.before or image.behind else ()
 
     def row(r: str | int) -> None:
         source = w.at(memory.s, w.linear((r, z.s), (g, OUT * lanes)))
         columns = transpose_quads(w, [w.vload(w.at(source, j * lanes)) for j in range(OUT)])
-        if image.neighbours:
-            columns = _with_neighbours(w, z, source, columns, numbers, ends)
-        place = w.at(target, w.linear((r, POINTS * distance), (g, lanes)))
+        if ends:
+            columns = _with_neighbours(w, z, image, source, columns, numbers, ends)
+        place = w.at(target, w.linear((r, z.side * image.distance), (g, lanes)))
         for c, value in enumerate(image.axis(w, columns)):
-            w.vstore(value, w.at(place, c * distance))
+            w.vstore(value, w.at(place, c * image.distance))
 
-    w.repeat(POINTS, row)
+    w.repeat(z.side, row)
 
 
 def _with_neighbours(
-    w: Writer, z: Plan, source: str, columns: list[str], numbers: Sequence[int], ends: Sequence[str]
+    w: Writer, z: Plan, image: Image, source: str, columns: list[str], numbers: Sequence[int], ends: Sequence[str]
 ) -> list[str]:
-    """The last column of the tile before, the columns, the first of the tile after: zero beyond a row of tiles."""
-    lanes, v = w.lanes, vec("float", w.lanes)
+    """The last columns of the tile before, the columns, the first ones of the tile after: zero beyond a row of tiles."""
+    lanes, v, zero = w.lanes, vec("float", w.lanes), "zeroinitializer"
     lane_of = [numbers.index(t) for t in range(lanes)]
-    left = shuffle(w, columns[-1], "poison", [lane_of[max(0, t - 1)] for t in numbers])
-    right = shuffle(w, columns[0], "poison", [lane_of[min(t + 1, lanes - 1)] for t in numbers])
-    if lanes % z.across:
-        # The neighbours of the first and the last tile are in other vectors.
-        before = w.load(w.at(source, -1, inside=False))
-        after = w.load(w.at(source, OUT * lanes))
-        left = w.op(f"insertelement {v} {left}, float {before}, i64 0")
-        right = w.op(f"insertelement {v} {right}, float {after}, i64 {lanes - 1}")
-    zero = "zeroinitializer"
-    return [w.select(ends[0], zero, left), *columns, w.select(ends[1], zero, right)]
+
+    def beside(column: int, step: int) -> str:
+        """A column of the tiles a step from these."""
+        chosen = [lane_of[min(max(0, t + step), lanes - 1)] for t in numbers]
+        value = shuffle(w, columns[column], "poison", chosen)
+        if lanes % z.across:
+            # The neighbour of the first or the last tile is in another vector.
+            place = column - OUT if step < 0 else OUT * lanes + column
+            element = w.load(w.at(source, place, inside=False))
+            value = w.op(f"insertelement {v} {value}, float {element}, i64 {0 if step < 0 else lanes - 1}")
+        return w.select(ends[step > 0], zero, value)
+
+    before = [beside(OUT - image.before + k, -1) for k in range(image.before)]
+    return [*before, *columns, *(beside(k, 1) for k in range(image.behind))]
 
 
 def _row_ends(w: Writer, z: Plan, g: str | int, numbers: Sequence[int]) -> tuple[str, ...]:

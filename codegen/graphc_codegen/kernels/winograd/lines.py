@@ -30,13 +30,14 @@ _TRANSFORM = 25
 class Lines(Blocks):
     """`h` lines of `w` pixels in an image, `ow` outputs each. A block is so many vectors of tiles, of any lines."""
 
+    left: int
     step: int
     taps: int
     lanes: int = LINE
 
     @classmethod
     def of_lines(cls, p: Params, threads: int = 1, lanes: int = LINE) -> Self:
-        names = ("n", "ci", "co", "h", "w", "oh", "ow", "top", "left", "parts", "scratch", "step")
+        names = ("n", "ci", "co", "h", "w", "oh", "ow", "left", "parts", "scratch", "step")
         return cls(**{name: p[name] for name in names}, taps=p["kh"] * p["kw"], threads=threads, lanes=lanes)
 
     @cached_property

@@ -14,11 +14,14 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import LINE, Array, Params
 from graphc_codegen.kernels.conv.pixels import IN_FLIGHT
 from graphc_codegen.kernels.microkernel import blocks, registers, widest
-from graphc_codegen.kernels.winograd.transforms import OUT, POINTS, PRODUCTS
+from graphc_codegen.kernels.winograd.points import FIVE, SIX, Points
+from graphc_codegen.kernels.winograd.transforms import OUT
 from graphc_codegen.writer import Writer
 
-#: Estimated cycles to transform a vector of tiles of one channel.
-TRANSFORM = 140
+#: Estimated cycles to transform a vector of tiles of one channel to 36 points.
+_TRANSFORM = 140
+#: The points of F(4, taps).
+_POINTS = {2: FIVE, 3: SIX}
 #: Most rows of a register tile.
 _MOST_ROWS = 14
 #: Vectors of a row: (first element, number of equal vectors, first lane inside the image, lanes inside, lanes).
@@ -45,21 +48,14 @@ class Blocks:
     w: int
     oh: int
     ow: int
-    top: int
-    left: int
     parts: int
     scratch: int
     threads: int = 1
 
-    @classmethod
-    def of(cls, p: Params, threads: int = 1) -> Self:
-        names = ("n", "ci", "co", "h", "w", "oh", "ow", "top", "left", "parts", "scratch")
-        return cls(**{name: p[name] for name in names}, threads=threads)
-
     @property
     def products(self) -> int:
         """Of a tile, for a pair of channels."""
-        return PRODUCTS
+        raise NotImplementedError
 
     @property
     def tiles(self) -> int:
@@ -114,27 +110,81 @@ class Sums(Blocks):
         return self.products * (products + 6 * wide * vectors * LINE)
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a channel of the products sees the image: tap (i, j) of output (y, x) is pixel (`row` + i, `column` + j) times the
+    stride, plus that of (y, x).
+
+    A patch is `before` columns beside a tile's four, these, and others behind them.
+    """
+
+    row: int
+    column: int
+    before: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan(Blocks):
-    """How a call is cut into `blocks` of `rows` rows of tiles each; the last block may have fewer."""
+    """How a call is cut into `blocks` of `rows` rows of tiles each; the last block may have fewer.
+
+    Input channels are those of the image for each of the `offsets`, first rows and columns of views of it.
+    """
+
+    taps: int
+    stride: tuple[int, int]
+    offsets: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, p: Params, threads: int = 1) -> Self:
+        names = ("n", "ci", "co", "h", "w", "oh", "ow", "parts", "scratch")
+        return cls(
+            **{name: p[name] for name in names},
+            threads=threads,
+            taps=p["kh"],
+            stride=p.get("stride", (1, 1)),
+            offsets=p["views"] if "views" in p else ((-p["top"], -p["left"]),),
+        )
+
+    @cached_property
+    def points(self) -> Points:
+        return _POINTS[self.taps]
+
+    @property
+    def side(self) -> int:
+        """Of a patch, and points along it."""
+        return OUT + self.taps - 1
+
+    @property
+    def products(self) -> int:
+        return self.side * self.side
+
+    @property
+    def channels_in(self) -> int:
+        """Of an image."""
+        return self.ci // len(self.offsets)
 
     # ---- tiles
 
     @cached_property
-    def shift(self) -> int:
-        """Output columns before the first that the first tile has: no pixel may lie left of its second column."""
-        return max(0, 1 - self.left)
-
-    @cached_property
-    def column(self) -> int:
-        """The column of the image at the second column of the first tile's patch; not positive."""
-        return 1 - self.left - self.shift
-
-    @cached_property
     def across(self) -> int:
-        """Tiles in a row. No pixel that matters lies at the last column of the last one's patch."""
-        right = self.ow + 2 - self.left - self.w
-        return -(-(self.ow + self.shift + (right < 1)) // OUT)
+        """Tiles in a row: one more than outputs need if some view's last patches would end within the image."""
+        least = -(-self.ow // OUT)
+        return least if all(self._before(column, least) is not None for _, column in self.offsets) else least + 1
+
+    @cached_property
+    def views(self) -> list[View]:
+        found = [(row, column, self._before(column, self.across)) for row, column in self.offsets]
+        return [View(row, column, before or 0) for row, column, before in found]
+
+    def _before(self, first: int, across: int) -> int | None:
+        """Columns of a patch before its tile's own, so that none that matters lies before the first tile or behind the last."""
+        step, last = self.stride[1], OUT * (across - 1)
+        for before in range(self.taps - 1, -1, -1):
+            behind = range(before + OUT, self.side)
+            inside = any((last + c) * step + first < self.w and last + c - (self.taps - 1) < self.ow for c in behind)
+            if (before == 0 or (before - 1) * step + first < 0) and not inside:
+                return before
+        return None
 
     @cached_property
     def down(self) -> int:
@@ -164,8 +214,11 @@ class Plan(Blocks):
 
     def cycles(self, vectors: int) -> float:
         """Estimated cycles for a block of so many vectors of tiles."""
-        products = PRODUCTS * self.ci * register_tile(self.co, vectors, LINE)[0]
-        return products + TRANSFORM * vectors * (self.ci + self.co)
+        products = self.products * self.ci * register_tile(self.co, vectors, LINE)[0]
+        return products + self.transform_cycles(vectors)
+
+    def transform_cycles(self, vectors: int) -> float:
+        return _TRANSFORM * self.products / 36 * vectors * (self.ci + self.co)
 
     @cached_property
     def blocks(self) -> int:
@@ -175,14 +228,16 @@ class Plan(Blocks):
     def tiles(self) -> int:
         return whole_lines(self.rows * self.across)
 
-    def padded(self, x: Array) -> Array:
-        """x with zeros around it, as far as outputs read."""
-        shape = (self.n, self.ci, max(self.oh + 2, self.top + self.h), max(self.ow + 2, self.left + self.w))
-        wide = np.zeros(shape, np.float32)
-        wide[:, :, self.top : self.top + self.h, self.left : self.left + self.w] = x.reshape(
-            self.n, self.ci, self.h, self.w
-        )
-        return wide
+    def seen(self, x: Array, tap: tuple[int, int]) -> Array:
+        """The pixel that each output multiplies by a tap, of all views: [n, ci, oh, ow]."""
+        image, (sh, sw) = x.reshape(self.n, self.channels_in, self.h, self.w), self.stride
+        made = np.zeros((self.n, len(self.offsets), self.channels_in, self.oh, self.ow), np.float32)
+        for k, (row, column) in enumerate(self.offsets):
+            y, z = (sh * (np.arange(self.oh) + tap[0]) + row, sw * (np.arange(self.ow) + tap[1]) + column)
+            inside = ((y >= 0) & (y < self.h))[:, None] & ((z >= 0) & (z < self.w))
+            pixels = image[:, :, y.clip(0, self.h - 1)[:, None], z.clip(0, self.w - 1)]
+            made[:, k] = np.where(inside, pixels, np.float32(0))
+        return made.reshape(self.n, self.ci, self.oh, self.ow)
 
     # ---- scratch memory, in elements
 
@@ -199,12 +254,12 @@ class Plan(Blocks):
     @cached_property
     def per_tile(self) -> int:
         """What a tile of a block needs in V, M and S."""
-        return PRODUCTS * (self.ci + self.co) + POINTS * OUT
+        return self.products * (self.ci + self.co) + self.side * OUT
 
     @cached_property
     def fixed(self) -> int:
         """What a thread needs besides."""
-        return (2 * PRODUCTS + 2 * POINTS) * LINE + self.zeros
+        return (2 * self.products + 2 * self.side) * LINE + self.zeros
 
     @cached_property
     def region(self) -> int:
@@ -257,9 +312,9 @@ class Memory:
     @classmethod
     def of(cls, w: Writer, z: Plan, scratch: str, r: str | int) -> Memory:
         v = w.at(scratch, w.linear((r, z.region), (z.common, 1)))
-        m = w.at(v, PRODUCTS * z.v)
-        s = w.at(m, PRODUCTS * z.m + LINE)
-        zeros = w.at(s, POINTS * z.s - LINE)
+        m = w.at(v, z.products * z.v)
+        s = w.at(m, z.products * z.m + LINE)
+        zeros = w.at(s, z.side * z.s - LINE)
         return cls(v, m, s, zeros, w.at(zeros, z.zeros))
 
 

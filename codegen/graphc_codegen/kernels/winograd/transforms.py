@@ -1,4 +1,5 @@
-"""Winograd's F(4x4, 3x3): 4 x 4 outputs of a 3 x 3 correlation from a 6 x 6 patch by 36 products; the weights' transform.
+"""Winograd's F(4x4, 3x3), 4 x 4 outputs of a 3 x 3 correlation from a 6 x 6 patch by 36 products, and F(4x4, 2x2), from 5 x 5 by
+25; the weights' transform.
 
 Y = A^T [(G g G^T) * (B^T d B)] A; every transform is applied along one axis at a time, see `points`.
 """
@@ -8,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from graphc_codegen.kernels.vectors import shuffle
-from graphc_codegen.kernels.winograd.points import SIX
+from graphc_codegen.kernels.vectors import deinterleave, interleave, shuffle
+from graphc_codegen.kernels.winograd.points import Points
 from graphc_codegen.writer import Writer, vec
 
-#: Outputs along a side of a tile, and points: the side of the patch that it reads.
-OUT, POINTS = 4, SIX.count
-#: The products of a tile.
-PRODUCTS = POINTS * POINTS
+#: Outputs along a side of a tile.
+OUT = 4
 
 #: Runs a body for a thread's part of so many turns.
 Part = Callable[[int, Callable[[str | int], None]], None]
@@ -37,7 +36,9 @@ def clear(w: Writer, pointer: str, count: int) -> None:
 
 
 def every_nth(w: Writer, x: Sequence[str]) -> list[str]:
-    """n consecutive vectors x, n being odd; vector i of the result has the elements i, i + n, i + 2 n, ..."""
+    """n consecutive vectors x, n being odd or 2; vector i of the result has the elements i, i + n, i + 2 n, ..."""
+    if len(x) == 2:
+        return [deinterleave(w, x[0], x[1], parity) for parity in (0, 1)]
     v, boolean, lanes, n = vec("float", w.lanes), vec("i1", w.lanes), range(w.lanes), len(x)
     result = []
     for first in range(n):
@@ -53,6 +54,8 @@ def every_nth(w: Writer, x: Sequence[str]) -> list[str]:
 
 def nth_of(w: Writer, x: Sequence[str]) -> list[str]:
     """The inverse of `every_nth`: n consecutive vectors whose elements i, i + n, i + 2 n, ... are those of x[i]."""
+    if len(x) == 2:
+        return list(interleave(w, x[0], x[1]))
     v, boolean, lanes, n = vec("float", w.lanes), vec("i1", w.lanes), range(w.lanes), len(x)
     moved = []
     for k, value in enumerate(x):
@@ -88,52 +91,63 @@ def load_columns(w: Writer, rows: Sequence[str]) -> list[str]:
 
 
 def transform_weights(
-    w: Writer, weight: str, u: str, pairs: int, distance: int, *, flipped: bool, temporary: str, part: Part
+    w: Writer,
+    axis: Points,
+    taps: int,
+    weight: str,
+    u: str,
+    pairs: int,
+    distance: int,
+    *,
+    flipped: bool,
+    temporary: str,
+    part: Part,
 ) -> None:
-    """U[36][pair] = G g G^T of weight [pair, 3, 3], lanes being pairs; `distance` is that of the rows of U.
+    """U[points][pair] = G g G^T of weight [pair, taps, taps], lanes being pairs; `distance` is that of the rows of U.
 
-    `temporary` has room for 27 vectors. `part` runs a thread's part of a loop.
+    `temporary` has room for taps (taps + points) vectors. `part` runs a thread's part of a loop.
     """
-    lanes, width = w.lanes, min(w.lanes, pairs)
+    lanes, width, window, side = w.lanes, min(w.lanes, pairs), taps * taps, axis.count
 
     def columns(kx: str | int) -> None:
-        """The taps of a column of the kernel, from every third element, to 6 points."""
-        taps = every_nth(w, [w.vload(w.at(temporary, w.linear((kx, lanes), (3 * k * lanes, 1)))) for k in range(3)])
-        place = w.linear((kx, -lanes), (2 * lanes, 1)) if flipped else w.mul(kx, lanes)
-        for r, value in enumerate(SIX.weights(w, taps[::-1] if flipped else taps)):
-            w.vstore(value, w.at(temporary, w.add(place, (9 + 3 * r) * lanes)))
+        """The taps of a column of the kernel, from every so many elements, to points."""
+        loaded = [w.vload(w.at(temporary, w.linear((kx, lanes), (taps * k * lanes, 1)))) for k in range(taps)]
+        column = every_nth(w, loaded)
+        place = w.linear((kx, -lanes), ((taps - 1) * lanes, 1)) if flipped else w.mul(kx, lanes)
+        for r, value in enumerate(axis.weights(w, column[::-1] if flipped else column)):
+            w.vstore(value, w.at(temporary, w.add(place, (window + taps * r) * lanes)))
 
     def rows(target: str, r: str | int) -> None:
-        taps = [w.vload(w.at(temporary, w.linear((r, 3 * lanes), ((9 + kx) * lanes, 1)))) for kx in range(3)]
-        for c, value in enumerate(SIX.weights(w, taps)):
-            w.vstore(value, w.at(target, w.linear((r, POINTS * distance), (c * distance, 1))), width)
+        places = [w.linear((r, taps * lanes), ((window + kx) * lanes, 1)) for kx in range(taps)]
+        for c, value in enumerate(axis.weights(w, [w.vload(w.at(temporary, place)) for place in places])):
+            w.vstore(value, w.at(target, w.linear((r, side * distance), (c * distance, 1))), width)
 
-    def thirds(source: str, k: str | int) -> None:
-        loaded = [w.vload(w.at(source, w.linear((k, 3 * lanes), (i * lanes, 1)))) for i in range(3)]
+    def parts(source: str, k: str | int) -> None:
+        loaded = [w.vload(w.at(source, w.linear((k, taps * lanes), (i * lanes, 1)))) for i in range(taps)]
         for i, value in enumerate(every_nth(w, loaded)):
-            w.vstore(value, w.at(temporary, w.linear((k, 3 * lanes), (i * lanes, 1))))
+            w.vstore(value, w.at(temporary, w.linear((k, taps * lanes), (i * lanes, 1))))
 
     def few(source: str) -> None:
         """The first stage for less than a vector of pairs."""
-        for k in range(3):
-            left = [max(0, min(lanes, 9 * pairs - (3 * k + i) * lanes)) for i in range(3)]
+        for k in range(taps):
+            left = [max(0, min(lanes, window * pairs - (taps * k + i) * lanes)) for i in range(taps)]
             loaded = [
-                w.vload(w.at(source, (3 * k + i) * lanes), n) if n else "zeroinitializer" for i, n in enumerate(left)
+                w.vload(w.at(source, (taps * k + i) * lanes), n) if n else "zeroinitializer" for i, n in enumerate(left)
             ]
             for i, value in enumerate(every_nth(w, loaded)):
-                w.vstore(value, w.at(temporary, (3 * k + i) * lanes))
+                w.vstore(value, w.at(temporary, (taps * k + i) * lanes))
 
     def strip(j: str | int) -> None:
         # The last strip may do pairs of the one before again.
         first = w.mul(j, lanes)
         if pairs % lanes and pairs > lanes and not isinstance(first, int):
             first = w.call("llvm.smin.i64", "i64", [("i64", first), ("i64", str(pairs - lanes))])
-        source = w.at(weight, w.mul(first, 9))
+        source = w.at(weight, w.mul(first, window))
         if pairs < lanes:
             few(source)
         else:
-            w.repeat(3, partial(thirds, source))
-        w.repeat(3, columns)
-        w.repeat(POINTS, partial(rows, w.at(u, first)))
+            w.repeat(taps, partial(parts, source))
+        w.repeat(taps, columns)
+        w.repeat(side, partial(rows, w.at(u, first)))
 
     part(-(-pairs // lanes), strip)

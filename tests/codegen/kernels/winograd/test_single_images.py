@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from tests.codegen.kernel_harness import Array, random, run_kernel
 
 @dataclass(frozen=True)
 class Case:
-    """A 3 x 3 convolution of an image padded by (top, bottom, left, right); memory for `tiles` a block and `parts` threads."""
+    """A convolution, 3 x 3 unless told, of an image padded by (top, bottom, left, right); memory for `tiles` a block and `parts`
+    threads. With `blocks` its windows are that many times as high and wide, and blocks of taps see views of the image.
+    """
 
     n: int
     ci: int
@@ -29,51 +32,87 @@ class Case:
     pad: tuple[int, int, int, int] = (1, 1, 1, 1)
     tiles: int = 48
     parts: int = 2
+    taps: int = 3
+    stride: tuple[int, int] = (1, 1)
+    blocks: tuple[int, int] = (1, 1)
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Every tap of every phase and block."""
+        (sh, sw), (down, across) = self.stride, self.blocks
+        return sh * down * self.taps, sw * across * self.taps
 
     @property
     def out(self) -> tuple[int, int]:
-        top, bottom, left, right = self.pad
-        return self.h + top + bottom - 2, self.w + left + right - 2
+        (top, bottom, left, right), (kh, kw), (sh, sw) = self.pad, self.window, self.stride
+        return (self.h + top + bottom - kh) // sh + 1, (self.w + left + right - kw) // sw + 1
+
+    @property
+    def views(self) -> list[tuple[int, int]]:
+        """The first tap of each phase and block."""
+        down, across = (
+            [step * self.taps * b + r for b in range(count) for r in range(step)]
+            for step, count in zip(self.stride, self.blocks, strict=True)
+        )
+        return list(itertools.product(down, across))
+
+    @property
+    def seen(self) -> int:
+        """Channels of all views."""
+        return self.ci * len(self.views)
+
+    @property
+    def products(self) -> int:
+        return (self.taps + 3) ** 2
 
     def params(self, transposed: bool) -> dict[str, Any]:
-        return self._params(36 * (self.ci * self.co + 32), 0, 0) | {"transposed": transposed}
+        return self._params(self.products * (self.seen * self.co + 32), 0, 0) | {"transposed": transposed}
 
     def filter_params(self) -> dict[str, Any]:
-        channels = -(-self.ci // 16) * 16
-        return self._params(0, channels, 36 * (self.co * channels + 16))
+        channels = -(-self.seen // 16) * 16
+        return self._params(0, channels, self.products * (self.co * channels + 16))
 
     def _params(self, common: int, per_tile: int, fixed: int) -> dict[str, Any]:
-        oh, ow = self.out
+        (oh, ow), (top, _, left, _) = self.out, self.pad
         tiles = -(-max(self.tiles, (ow + 5) // 4) // 16) * 16
-        each = tiles * (36 * (self.ci + self.co) + 24 + per_tile) + fixed + max(self.w, ow) + 1360
+        each = tiles * (self.products * (self.seen + self.co) + 24 + per_tile) + fixed + max(self.w, ow) + 1360
+        if len(self.views) == 1:
+            place: dict[str, Any] = {"top": top, "left": left}
+        else:
+            place = {"stride": self.stride, "views": tuple((i - top, j - left) for i, j in self.views)}
         return {
-            "n": self.n, "ci": self.ci, "co": self.co, "h": self.h, "w": self.w, "kh": 3, "kw": 3, "oh": oh, "ow": ow,
-            "top": self.pad[0], "left": self.pad[2], "parts": self.parts, "scratch": common + self.parts * each,
+            "n": self.n, "ci": self.seen, "co": self.co, "h": self.h, "w": self.w, "kh": self.taps, "kw": self.taps, "oh": oh,
+            "ow": ow, "parts": self.parts, "scratch": common + self.parts * each, **place,
         }  # fmt: skip
 
+    def _windows(self, x: Array) -> list[tuple[tuple[int, int], Array]]:
+        """Each tap and the pixels that meet it, of all views."""
+        (oh, ow), (sh, sw), image = self.out, self.stride, padded(x.astype(np.float64), self.pad)
+        found = []
+        for tap in np.ndindex(self.taps, self.taps):
+            firsts = [(i + sh * tap[0], j + sw * tap[1]) for i, j in self.views]
+            pixels = [image[:, :, y : y + sh * oh : sh, z : z + sw * ow : sw][:, :, :oh, :ow] for y, z in firsts]
+            found.append((tap, np.concatenate(pixels, 1)))
+        return found
+
     def forward(self, x: Array, weight: Array) -> Array:
-        (oh, ow), image = self.out, padded(x.astype(np.float64), self.pad)
-        y = np.zeros((self.n, self.co, oh, ow))
-        for ky in range(3):
-            for kx in range(3):
-                window = image[:, :, ky : ky + oh, kx : kx + ow]
-                y += np.einsum("nihw,oi->nohw", window, weight[:, :, ky, kx].astype(np.float64))
+        y = np.zeros((self.n, self.co, *self.out))
+        for (ky, kx), pixels in self._windows(x):
+            y += np.einsum("nihw,oi->nohw", pixels, weight[:, :, ky, kx].astype(np.float64))
         return y
 
     def filter_grad(self, x: Array, dy: Array) -> Array:
-        (oh, ow), image = self.out, padded(x.astype(np.float64), self.pad)
-        dw = np.zeros((self.co, self.ci, 3, 3))
-        for ky in range(3):
-            for kx in range(3):
-                window = image[:, :, ky : ky + oh, kx : kx + ow]
-                dw[:, :, ky, kx] = np.einsum("nihw,nohw->oi", window, dy.astype(np.float64))
+        dw = np.zeros((self.co, self.seen, self.taps, self.taps))
+        for (ky, kx), pixels in self._windows(x):
+            dw[:, :, ky, kx] = np.einsum("nihw,nohw->oi", pixels, dy.astype(np.float64))
         return dw
 
     def run(self, x: Array, weight: Array, transposed: bool = False) -> dict[str, Array]:
         return run_everywhere("conv2d_winograd", self.params(transposed), (self.n, self.co, *self.out), x, weight)
 
     def run_filter_grad(self, x: Array, dy: Array) -> dict[str, Array]:
-        return run_everywhere("conv2d_filter_grad_winograd", self.filter_params(), (self.co, self.ci, 3, 3), x, dy)
+        shape = (self.co, self.seen, self.taps, self.taps)
+        return run_everywhere("conv2d_filter_grad_winograd", self.filter_params(), shape, x, dy)
 
 
 CASES = [
@@ -88,11 +127,21 @@ CASES = [
     Case(1, 17, 2, 5, 150, (1, 0, 0, 1)),
     Case(1, 1, 2, 4, 4, (4, 3, 5, 6)),
     Case(1, 40, 33, 4, 4, parts=5),
+    Case(2, 5, 9, 17, 17, (0, 0, 0, 0), taps=2),
+    Case(1, 3, 4, 9, 41, (1, 0, 1, 0), taps=2),
+    Case(3, 3, 2, 8, 8, (0, 1, 0, 1), taps=2),
+    Case(1, 1, 1, 1, 1, taps=2),
+    Case(2, 3, 5, 16, 16, taps=2, stride=(2, 2)),
+    Case(1, 2, 3, 13, 64, (1, 2, 0, 3), taps=2, stride=(1, 2), blocks=(1, 2)),
+    Case(2, 2, 3, 32, 32, (1, 2, 1, 2), taps=2, blocks=(2, 2)),
+    Case(1, 3, 2, 20, 31, (3, 3, 3, 3), taps=3, stride=(2, 2)),
+    Case(1, 2, 3, 12, 12, (4, 4, 4, 4), taps=3, blocks=(3, 3)),
+    Case(1, 1, 2, 9, 70, (0, 2, 7, 9), taps=3, stride=(3, 2), parts=3),
 ]
 
 
 def _check(case: Case) -> None:
-    x, weight = random(1, case.n, case.ci, case.h, case.w), random(2, case.co, case.ci, 3, 3)
+    x, weight = random(1, case.n, case.ci, case.h, case.w), random(2, case.co, case.seen, case.taps, case.taps)
     check_convolution(case, x, weight, random(3, case.n, case.co, *case.out))
 
 
@@ -101,34 +150,37 @@ def test_known_shapes(case: Case) -> None:
     _check(case)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     n=st.integers(1, 3), ci=st.integers(1, 20), co=st.integers(1, 20), h=st.integers(2, 20), w=st.integers(2, 40),
-    pad=st.tuples(*[st.integers(0, 3)] * 4), tiles=st.sampled_from([1, 16, 40, 100]), parts=st.integers(1, 4),
+    pad=st.tuples(*[st.integers(0, 5)] * 4), tiles=st.sampled_from([1, 16, 40, 100]), parts=st.integers(1, 4),
+    taps=st.sampled_from([2, 3]), stride=st.tuples(st.integers(1, 3), st.integers(1, 2)),
+    blocks=st.tuples(st.integers(1, 2), st.integers(1, 2)),
 )  # fmt: skip
-def test_random_shapes(
-    n: int, ci: int, co: int, h: int, w: int, pad: tuple[int, int, int, int], tiles: int, parts: int
-) -> None:
-    top, bottom, left, right = pad
-    _check(Case(n, ci, co, max(h, 3 - top - bottom), max(w, 3 - left - right), pad, tiles, parts))
+def test_random_shapes(n: int, ci: int, co: int, h: int, w: int, pad: tuple[int, int, int, int], **rest: Any) -> None:
+    case = Case(n, ci, co, h, w, pad, **rest)
+    (top, bottom, left, right), (kh, kw) = pad, case.window
+    _check(replace(case, h=max(h, kh - top - bottom), w=max(w, kw - left - right)))
 
 
+@pytest.mark.parametrize("taps", [2, 3])
 @pytest.mark.parametrize("channels", [8, 16, 64])
 @pytest.mark.parametrize("positive", [False, True])
-def test_errors_are_few_times_the_direct_kernels(channels: int, positive: bool) -> None:
+def test_errors_are_few_times_the_direct_kernels(channels: int, positive: bool, taps: int) -> None:
     limit = np.array([6, 4])  # The largest of some hundreds is a matter of luck.
-    case = Case(2, channels, 8, 32, 32)
-    x, weight = random(1, 2, channels, 32, 32), random(2, 8, channels, 3, 3)
+    case = Case(2, channels, 8, 32, 32, (1, taps - 2, 1, taps - 2), taps=taps)
+    x, weight = random(1, 2, channels, 32, 32), random(2, 8, channels, taps, taps)
     if positive:
         x = np.maximum(x, 0)
     exact = case.forward(x, weight)
-    sizes = {"n": 2, "ci": channels, "co": 8, "h": 34, "w": 34, "kh": 3, "kw": 3, "oh": 32, "ow": 32}
-    sizes |= {"stride": (1, 1), "dilation": (1, 1)}
-    direct = run_kernel("conv2d", sizes | {"transposed": False}, padded(x, case.pad), weight)[0]
+    wide = 31 + taps
+    sizes = {"n": 2, "ci": channels, "co": 8, "h": wide, "w": wide, "kh": taps, "kw": taps, "oh": 32, "ow": 32}
+    more = {"stride": (1, 1), "dilation": (1, 1)}
+    direct = run_kernel("conv2d", sizes | more | {"transposed": False}, padded(x, case.pad), weight)[0]
     check_errors(case.run(x, weight), exact, direct, limit)
     dy = random(3, 2, 8, 32, 32)
     exact = case.filter_grad(x, dy)
-    direct = run_kernel("conv2d_filter_grad", sizes, padded(x, case.pad), dy)[0]
+    direct = run_kernel("conv2d_filter_grad", sizes | more, padded(x, case.pad), dy)[0]
     limit = np.array([6, 5])  # With many channels it sums up each image by itself.
     check_errors(case.run_filter_grad(x, dy), exact, direct, limit)
 
