@@ -28,8 +28,8 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
         convolve(k, pixels, flat, out, PLAIN._replace(groups=geometry.groups))
         return
     z = Sizes.forward(x.type, weight.type, out.type, geometry)
-    if (blocks := Blocks.of(z, geometry)) and choice.in_blocks(blocks, transposed=False):
-        convolve(k, blocks.images(k, x), blocks.weights(k, weight), out, PLAIN)
+    if (blocks := Blocks.of(z, geometry)) and choice.in_blocks(blocks, z, geometry, transposed=False):
+        _in_blocks(k, x, blocks.weights(k, weight, transposed=False), out, blocks)
         return
     if _few(k, (x, weight), out, z, geometry, transposed=False):
         return
@@ -44,9 +44,11 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
     """dw = the gradient for the weights."""
     geometry = _seen(geometry, dw.type)
     z, dilation = Sizes.forward(x.type, dw.type, dy.type, geometry), geometry.dilation
-    if (blocks := Blocks.of(z, geometry)) and choice.gradient_in_blocks(blocks):
-        made = k.temp(TensorType("float32", (z.co, z.ci * blocks.number, 3, 3)))
-        weight_gradient(k, dy, blocks.images(k, x), made, PLAIN)
+    if (blocks := Blocks.of(z, geometry)) and choice.gradient_in_blocks(blocks, geometry):
+        name, sizes = "conv2d_filter_grad_winograd", blocks.sizes
+        made = k.temp(TensorType("float32", (sizes.co, sizes.ci, sizes.kh, sizes.kw)))
+        scratch, params = _scratch(k, choice.gradient_params(name, sizes))
+        k.call(name, (x, dy), (scratch, made), **params, **blocks.views())
         blocks.take_weights(k, made, dw)
         return
     if choice.gradient_columns(z, geometry):
@@ -73,17 +75,16 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
         _patches_input(k, dy, weight, dx, geometry)
         return
     z = Sizes.forward(dx.type, weight.type, dy.type, geometry)
-    if (blocks := Blocks.of(z, geometry)) and choice.in_blocks(blocks, transposed=True):
-        made = k.temp(TensorType("float32", (z.n, z.ci * blocks.number, *blocks.plane)))
-        convolve_input(k, dy, blocks.weights(k, weight), made, PLAIN)
-        blocks.add_images(k, made, dx)
+    back, plain = Sizes.backward(dy.type, weight.type, dx.type, geometry), geometry.stride == (1, 1)
+    if plain and (blocks := Blocks.of(back, geometry)) and choice.in_blocks(blocks, z, geometry, transposed=True):
+        _in_blocks(k, dy, blocks.weights(k, weight, transposed=True), dx, blocks)
         return
     if _few(k, (dy, weight), dx, z, geometry, transposed=True):
         return
-    if geometry.stride != (1, 1):
+    if not plain:
         _by_phase(k, dy, weight, dx, geometry)
         return
-    z, dilation = Sizes.backward(dy.type, weight.type, dx.type, geometry), geometry.dilation
+    z, dilation = back, geometry.dilation
     if _winograd(k, (dy, weight), dx, z, dilation, transposed=True):
         return
     h, w = z.oh + (z.kh - 1) * dilation[0], z.ow + (z.kw - 1) * dilation[1]
@@ -92,6 +93,12 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
     border = (max(0, z.top), max(0, h - z.top - z.h))
     sizes = z.padded_params(h, w)
     k.call("conv2d", (source, weight), (dx,), **sizes, stride=(1, 1), dilation=dilation, transposed=True, border=border)
+
+
+def _in_blocks(k: CallBuilder, x: Operand, weights: Operand, out: Operand, blocks: Blocks) -> None:
+    """The convolution of x with the weights of blocks."""
+    scratch, params = _scratch(k, choice.params("conv2d_winograd", blocks.sizes, transposed=False))
+    k.call("conv2d_winograd", (x, weights), (scratch, out), **params, **blocks.views(), transposed=False)
 
 
 def _few(

@@ -6,6 +6,7 @@ channels and many images see `batch`, for windows of one row or column `lines`, 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,12 +21,14 @@ from graphc.lower.convolution.sizes import DIRECT, Pair, Sizes, Window
 #: Multiply-adds that take as long as the transforms of a tile of one channel, and of the weights of one pair of channels: with up
 #: to so many pairs, which stay in the second-level cache or in the third, and with more.
 _TILE, _WEIGHTS, _FAR_WEIGHTS = 250, ((8192, 500), (65536, 800)), 1500
+#: Windows that F(4x4, taps) has points for.
+_WINDOWS = ((2, 2), (3, 3))
 #: It must be so many times as fast as the direct kernel: its rounding errors are larger. With images as lanes they are less so.
 _WORTH, _WORTH_BATCH = 1.25, 1.1
-#: Sums of fewer channels have errors of more than four times the direct kernel's, up to six times with a single one; with more
-#: it is two to three times. A gradient of weights sums tiles: of 64 to 512 it is off by 5e-7 to 8e-7 of its size, which is three
-#: to seven times the direct kernel's.
-_LEAST_CHANNELS, _LEAST_SUMMED = 8, 64
+#: Sums of fewer products have errors of more than four times the direct kernel's, up to six times with a single channel; with
+#: more it is two to three times. A gradient of weights sums tiles: of 64 to 512 it is off by 5e-7 to 8e-7 of its size, which is
+#: three to seven times the direct kernel's.
+_LEAST_TERMS, _LEAST_SUMMED = 72, 64
 #: Transformed images of a thread stay below so many elements, but for so many tiles there is room anyway.
 _CACHE, _LEAST_TILES = 128 * 1024, 48
 #: Cycles for a vector of pixels that are pooled by a kernel of its own, and of their gradients. Windows have so many pixels at
@@ -37,7 +40,7 @@ _MOVE = 15
 _GATHER, _PHASES = 700, 8
 #: Cycles for each vector of multiply-adds of a product of columns, and for each element of these, on its way there or back, and
 #: of images that are added up; how many times as fast as the direct kernel it must be, and as that of the weights' gradient. The
-#: most elements that columns have, and the images of blocks.
+#: most elements that columns have.
 _PRODUCT, _COLUMN, _RETURN, _ADD, _WORTH_COLUMNS, _WORTH_SUMMED, _MOST = 1.15, 16, 17, 17, 1.1, 1.2, 1 << 24
 #: Cycles of the direct kernel whose lanes are channels for each vector of multiply-adds, and for each weight that is moved there;
 #: how many times as fast as the direct kernel it must be.
@@ -91,33 +94,23 @@ def gradient_phases(z: Sizes, dilation: Pair) -> str:
     return _fastest("", z.direct_gradient(), candidates)
 
 
-def in_blocks(blocks: Blocks, *, transposed: bool) -> bool:
-    """Whether a convolution, or its gradient with respect to the images, should be one of blocks of 3 x 3 taps."""
-    z, made, geometry = blocks.z, blocks.sizes, blocks.geometry
-    if (
-        not _blocks_have_room(made)
-        or min(made.ci, made.co) < _LEAST_CHANNELS
-        or few(made, PLAIN, transposed=transposed)
-    ):
+def in_blocks(blocks: Blocks, z: Sizes, geometry: Geometry, *, transposed: bool) -> bool:
+    """Whether the convolution z, or its gradient with respect to the images, should be one of blocks of taps."""
+    made = blocks.sizes
+    if not _exact(made):
         return False
-    if kernel(_back(made) if transposed else made, transposed=transposed) != "conv2d_winograd":
-        return False
-    moved = made.n * made.ci * made.h * made.w + made.ci * made.co * 9
-    moved += blocks.count[0] * blocks.count[1] * z.n * z.ci * z.h * z.w if transposed else 0
-    cost = (_cost(_back(made), made.co) if transposed else _cost(made, made.ci)) + _MOVE * moved
     back, others = _small(z, geometry, transposed)
     others += _plain(back, transposed) if _is_plain(geometry) else []
-    return cost * _WORTH < min([_direct(z, geometry, transposed=transposed), *(c.cost for c in others)])
+    others += [_Candidate("conv2d", _direct(z, geometry, transposed=transposed), 1)]
+    return _blocks_cost(blocks) * _WORTH < min(c.cost for c in others)
 
 
-def gradient_in_blocks(blocks: Blocks) -> bool:
+def gradient_in_blocks(blocks: Blocks, geometry: Geometry) -> bool:
     """The same for the gradient with respect to the weights."""
-    z, made, geometry = blocks.z, blocks.sizes, blocks.geometry
-    if not _blocks_have_room(made) or gradient_columns(made, PLAIN):
+    z, made = blocks.z, blocks.sizes
+    if _summed(made) < _LEAST_SUMMED:
         return False
-    if gradient_kernel(made) != "conv2d_filter_grad_winograd":
-        return False
-    cost = _cost(made, _full(made.ci)) + _MOVE * (made.n * made.ci * made.h * made.w + made.ci * made.co * 9)
+    cost = _cost(made, _full(made.ci)) + _MOVE * made.weights
     others = [_wide(z, geometry) * z.few_gradient()]
     if _has_room(z) and z.n * z.oh * z.ow <= _MOST_SUMMED:
         others.append(_columns_cost(z, _COLUMN))
@@ -126,9 +119,20 @@ def gradient_in_blocks(blocks: Blocks) -> bool:
     return cost * _WORTH < min(others)
 
 
-def _blocks_have_room(made: Sizes) -> bool:
-    """Whether there may be images for each block."""
-    return made.n * made.ci * made.h * made.w <= _MOST
+def _blocks_cost(blocks: Blocks) -> float:
+    """Cycles for a vector of one lane, with the weights' way to their blocks."""
+    made = blocks.sizes
+    return _cost(made, made.ci) + _MOVE * made.weights
+
+
+def _exact(z: Sizes) -> bool:
+    """Whether sums are of so many products that errors of F(4x4, taps) are a few times the direct kernel's."""
+    return z.ci * z.kh * z.kw >= _LEAST_TERMS
+
+
+def _summed(z: Sizes) -> int:
+    """Tiles that a gradient of weights sums up."""
+    return z.n * _tiles(z.oh) * _tiles(z.ow)
 
 
 def pixels(z: Sizes, geometry: Geometry) -> bool:
@@ -151,6 +155,7 @@ def few(z: Sizes, geometry: Geometry, *, transposed: bool) -> str:
     if transposed and geometry.stride != (1, 1):
         # Phases are convolutions of stride 1, which may have their own way.
         direct = min(direct, _channels_cost(replace(z, ci=z.co, co=z.ci)) + 2 * _MOVE * z.n * z.ci * z.h * z.w)
+        direct = min(direct, _phases_cost(z, geometry))
     others = _plain(back, transposed) if _is_plain(geometry) else []
     if geometry.stride == (1, 1):
         others += _along_lines(back, geometry.dilation)
@@ -174,6 +179,21 @@ def _back(z: Sizes) -> Sizes:
     """Of the convolution without dilation that makes the gradient with respect to the images."""
     top, left = z.kh - 1 - z.top, z.kw - 1 - z.left
     return replace(z, ci=z.co, co=z.ci, h=z.oh, w=z.ow, oh=z.h, ow=z.w, top=top, left=left)
+
+
+def _phases_cost(z: Sizes, geometry: Geometry) -> float:
+    """Cycles of the phases of a gradient with respect to the images by F(4x4, taps), and of moving them; infinite without any."""
+    (sh, sw), back = geometry.stride, _back(z)
+    kh, kw = -(-z.kh // sh), -(-z.kw // sw)
+    phase = replace(back, kh=kh, kw=kw, oh=-(-z.h // sh), ow=-(-z.w // sw), top=kh - 1, left=kw - 1)
+    blocks = Blocks.of(phase, PLAIN) if geometry.dilation == (1, 1) else None
+    if blocks and _exact(blocks.sizes):
+        cost = _blocks_cost(blocks)
+    elif geometry.dilation == (1, 1) and z.groups == 1 and (kh, kw) in _WINDOWS and _exact(phase):
+        cost = _cost(phase, phase.ci)
+    else:
+        return math.inf
+    return _WORTH * (sh * sw * cost + _MOVE * z.n * z.ci * z.h * z.w)
 
 
 def _channels_cost(z: Sizes) -> float:
@@ -244,7 +264,7 @@ def _plain(z: Sizes, transposed: bool) -> list[_Candidate]:
     candidates: list[_Candidate] = []
     if z.groups > 1:
         return candidates
-    if (z.kh, z.kw) == (3, 3) and min(z.top, z.left) >= 0 and z.ci >= _LEAST_CHANNELS:
+    if (z.kh, z.kw) in _WINDOWS and _exact(z):
         candidates.append(_Candidate("conv2d_winograd", _cost(z, z.ci), _WORTH))
     if points := batch.points(z, transposed=transposed):
         cost = batch.cost(z, points, transposed=transposed)
@@ -256,7 +276,7 @@ def _plain_gradient(z: Sizes) -> list[_Candidate]:
     candidates: list[_Candidate] = []
     if z.groups > 1:
         return candidates
-    if (z.kh, z.kw) == (3, 3) and z.n * _tiles(z.oh) * _tiles(z.ow) >= _LEAST_SUMMED:
+    if (z.kh, z.kw) in _WINDOWS and _summed(z) >= _LEAST_SUMMED:
         candidates.append(_Candidate("conv2d_filter_grad_winograd", _cost(z, _full(z.ci)), _WORTH))
     if points := batch.gradient_points(z):
         cost = batch.gradient_cost(z, points)
@@ -295,7 +315,7 @@ def params(name: str, z: Sizes, dilation: Pair = (1, 1), *, transposed: bool) ->
         return line.params()
     if name == "conv2d_batch_winograd":
         return {**z.params(), **batch.params(z, transposed=transposed)}
-    return _memory(z, 36 * (z.ci * z.co + 32), 0, 0)
+    return _memory(z, _products(z) * (z.ci * z.co + 32), 0, 0)
 
 
 def gradient_params(name: str, z: Sizes, dilation: Pair = (1, 1)) -> dict[str, int]:
@@ -305,23 +325,28 @@ def gradient_params(name: str, z: Sizes, dilation: Pair = (1, 1)) -> dict[str, i
     if name == "conv2d_filter_grad_batch_winograd":
         return {**z.params(), **batch.gradient_params(z)}
     channels = _full(z.ci)
-    return _memory(z, 0, channels, 36 * (z.co * channels + 16))
+    return _memory(z, 0, channels, _products(z) * (z.co * channels + 16))
+
+
+def _products(z: Sizes) -> int:
+    """Of a tile of F(4x4, taps), for a pair of channels."""
+    return (z.kh + 3) ** 2
 
 
 def _cost(z: Sizes, ci: int) -> float:
-    """Cycles of F(4x4, 3x3), for a vector of one lane."""
+    """Cycles of F(4x4, taps), for a vector of one lane."""
     weights = next((each for most, each in _WEIGHTS if ci * z.co <= most), _FAR_WEIGHTS) * ci * z.co
-    tiles = _full(z.n * _tiles(z.oh) * _tiles(z.ow))
-    return DIRECT * (tiles * (36 * ci * z.co + _TILE * (ci + z.co)) + weights)
+    tiles, products = _full(z.n * _tiles(z.oh) * _tiles(z.ow)), _products(z)
+    return DIRECT * (tiles * (products * ci * z.co + products / 36 * _TILE * (ci + z.co)) + products / 36 * weights)
 
 
 def _memory(z: Sizes, common: int, per_tile: int, fixed: int) -> dict[str, int]:
     """Scratch memory, and threads that have some; the last three say what a kernel wants for all, per tile, per thread."""
-    channels = z.ci + z.co
+    each_tile, side = _products(z) * (z.ci + z.co), z.kh + 3
     across, rows = _tiles(z.ow + 2), z.n * _tiles(z.oh)
     parts = min(threads(), rows)
-    tiles = _full(min(max(_CACHE // (36 * channels), _LEAST_TILES, across), -(-rows // parts) * across))
-    each = tiles * (36 * channels + 24 + per_tile) + fixed + max(z.w, z.ow) + 1360
+    tiles = _full(min(max(_CACHE // each_tile, _LEAST_TILES, across), -(-rows // parts) * across))
+    each = tiles * (each_tile + 4 * side + per_tile) + fixed + max(z.w, z.ow) + 1360
     return {**z.params(), "parts": parts, "scratch": common + parts * each}
 
 

@@ -79,7 +79,7 @@ def _add_up(k: CallBuilder, columns: Operand, dx: Operand, first: int, geometry:
     sh, sw = geometry.stride
     for i in range(kh):
         for j in range(kw):
-            (y, rows, y0), (z, wide, x0) = met((h, w), (oh, ow), (i, j), geometry)
+            (y, rows, y0), (z, wide, x0) = _met((h, w), (oh, ow), (i, j), geometry)
             k.copy(
                 columns,
                 made,
@@ -90,10 +90,10 @@ def _add_up(k: CallBuilder, columns: Operand, dx: Operand, first: int, geometry:
                 (*to_made[2:4], sh * w, sw),
             )
     if made is not dx:
-        add_copies(k, made, math.prod(count), dx, first * ci * h * w)
+        _add_copies(k, made, math.prod(count), dx, first * ci * h * w)
 
 
-def add_copies(k: CallBuilder, copies: Operand, count: int, dx: Operand, start: int = 0) -> None:
+def _add_copies(k: CallBuilder, copies: Operand, count: int, dx: Operand, start: int = 0) -> None:
     """dx from an element on is the sum of so many copies, one after the other."""
     size = copies.type.size // count
     walks = (Walk(copies, 0, (size, 1)),), Walk(dx, start, (0, 1))
@@ -144,7 +144,7 @@ def _strides(x: Operand) -> tuple[int, ...]:
     return contiguous_strides(x.type.shape)
 
 
-def met(size: Pair, plane: Pair, tap: Pair, geometry: Geometry) -> list[tuple[int, int, int]]:
+def _met(size: Pair, plane: Pair, tap: Pair, geometry: Geometry) -> list[tuple[int, int, int]]:
     """Along each axis the first output whose tap meets a pixel, how many do, and the first pixel."""
     found = []
     for n, out, k, d, s, before in zip(
