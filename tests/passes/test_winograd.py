@@ -107,7 +107,7 @@ def test_convolutions_with_dilations_agree_with_the_interpreter(threads: int) ->
 @pytest.mark.parametrize(
     ("x", "w", "y", "attrs"),
     [
-        ("2,4,32,32", "16,4,5,5", "2,16,32,32", "pad=(2, 2, 2, 2)"),
+        ("2,2,32,32", "4,2,5,5", "2,4,32,32", "pad=(2, 2, 2, 2)"),
         ("2,16,32,32", "16,16,3,3", "2,16,16,16", "pad=(0, 1, 0, 1), stride=(2, 2)"),
         ("2,16,14,14", "16,16,3,3", "2,16,8,8", "pad=(1, 1, 1, 1), dilation=(4, 4)"),
         ("2,32,8,96", "32,32,1,3", "2,32,10,96", "pad=(1, 1, 1, 1)"),
@@ -129,11 +129,35 @@ def test_others_stay_direct(x: str, w: str, y: str, attrs: str) -> None:
     assert names(conv(x, w, y, attrs)) == ["conv2d"]
 
 
-@pytest.mark.parametrize(("window", "stride", "pad"), [(5, 1, 2), (5, 2, 2), (7, 1, 3)])
-def test_larger_windows_are_blocks_of_three_by_three(window: int, stride: int, pad: int) -> None:
-    out = (56 + 2 * pad - window) // stride + 1
-    attrs = f"pad={(pad,) * 4}, stride={(stride,) * 2}"
-    assert names(conv("4,32,56,56", f"32,32,{window},{window}", f"4,32,{out},{out}", attrs)) == ["conv2d_winograd"]
+#: Of windows of several blocks of taps, with strides and paddings that differ by axis: the gradients after the forward pass.
+BLOCKS = {
+    "4 x 4 by phases": ("4,16,32,30", "48,16,4,4", "4,48,16,15", "pad=(1, 1, 1, 1), stride=(2, 2)"),
+    "5 x 5": ("2,24,28,28", "32,24,5,5", "2,32,28,28", "pad=(2, 2, 2, 2)"),
+    "7 x 6, one stride": ("3,16,20,41", "32,16,7,6", "3,32,22,20", "pad=(5, 3, 2, 1), stride=(1, 2)"),
+    "2 x 2": ("3,32,17,29", "32,32,2,2", "3,32,16,28", "pad=(0, 0, 0, 0)"),
+    "2 x 3": ("3,32,17,29", "32,32,2,3", "3,32,17,29", "pad=(1, 0, 1, 1)"),
+    "rows between windows": ("4,16,54,32", "48,16,4,4", "4,48,17,16", "pad=(0, 0, 1, 1), stride=(3, 2)"),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("shapes", BLOCKS.values(), ids=BLOCKS)
+def test_other_windows_are_blocks_of_taps(shapes: tuple[str, str, str, str], threads: int) -> None:
+    x, w, y, attrs = shapes
+    graph = graph_of(f"""graph @g {{
+  forward:
+    %0 x: f32[{x}] = Input()
+    %1 w: f32[{w}] = Input()
+    %2: f32[{y}] = Conv2D(%0, %1) {{{attrs}}}
+    %3: f32[{y}] = ReLU(%2)
+    %4: f32[{w}] = Conv2DBackpropFilter(%3, %0) {{{attrs}, shape=({w.replace(",", ", ")})}}
+    %5: f32[{x}] = Conv2DBackpropInput(%3, %1) {{{attrs}, shape=({x.replace(",", ", ")})}}
+  return a=%4, b=%5
+}}""")
+    made = names(graph)
+    assert made[:2] == ["conv2d_winograd", "conv2d_filter_grad_winograd"]
+    assert "conv2d_winograd" in made[2:]
+    agreeing(graph, threads)
 
 
 #: Few pixels, some of them beside steps; all gradients.

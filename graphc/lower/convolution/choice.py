@@ -20,7 +20,7 @@ from graphc.lower.convolution.sizes import DIRECT, Pair, Sizes, Window
 
 #: Multiply-adds that take as long as the transforms of a tile of one channel, and of the weights of one pair of channels: with up
 #: to so many pairs, which stay in the second-level cache or in the third, and with more.
-_TILE, _WEIGHTS, _FAR_WEIGHTS = 250, ((8192, 500), (65536, 800)), 1500
+_TILE, _WEIGHTS, _FAR_WEIGHTS = 150, ((8192, 500), (65536, 800)), 1500
 #: Windows that F(4x4, taps) has points for.
 _WINDOWS = ((2, 2), (3, 3))
 #: It must be so many times as fast as the direct kernel: its rounding errors are larger. With images as lanes they are less so.
@@ -29,6 +29,10 @@ _WORTH, _WORTH_BATCH = 1.25, 1.1
 #: more it is two to three times. A gradient of weights sums tiles: of 64 to 512 it is off by 5e-7 to 8e-7 of its size, which is
 #: three to seven times the direct kernel's.
 _LEAST_TERMS, _LEAST_SUMMED = 72, 64
+#: How many times as long the direct kernel takes that walks over phases, which are copied first.
+_STRIDED = 1.15
+#: Cycles to add to each element of sums for the weights, for a vector of one lane, if they are so many that memory has them.
+_SUMMED_FAR, _FAR_SUMS = 20, 1 << 21
 #: Transformed images of a thread stay below so many elements, but for so many tiles there is room anyway.
 _CACHE, _LEAST_TILES = 128 * 1024, 48
 #: Cycles for a vector of pixels that are pooled by a kernel of its own, and of their gradients. Windows have so many pixels at
@@ -101,8 +105,8 @@ def in_blocks(blocks: Blocks, z: Sizes, geometry: Geometry, *, transposed: bool)
         return False
     back, others = _small(z, geometry, transposed)
     others += _plain(back, transposed) if _is_plain(geometry) else []
-    others += [_Candidate("conv2d", _direct(z, geometry, transposed=transposed), 1)]
-    return _blocks_cost(blocks) * _WORTH < min(c.cost for c in others)
+    direct = _direct(z, geometry, transposed=transposed) * (1 if geometry.stride == (1, 1) else _STRIDED)
+    return _blocks_cost(blocks) * _WORTH < min([direct, *(c.cost for c in others)])
 
 
 def gradient_in_blocks(blocks: Blocks, geometry: Geometry) -> bool:
@@ -111,6 +115,9 @@ def gradient_in_blocks(blocks: Blocks, geometry: Geometry) -> bool:
     if _summed(made) < _LEAST_SUMMED:
         return False
     cost = _cost(made, _full(made.ci)) + _MOVE * made.weights
+    sums = _products(made) * made.ci * made.co
+    if sums > _FAR_SUMS:
+        cost += _SUMMED_FAR * sums * _summed(made) / _LEAST_TILES
     others = [_wide(z, geometry) * z.few_gradient()]
     if _has_room(z) and z.n * z.oh * z.ow <= _MOST_SUMMED:
         others.append(_columns_cost(z, _COLUMN))
