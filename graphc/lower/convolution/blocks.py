@@ -1,8 +1,9 @@
-"""Windows as blocks of 3 x 3 or 2 x 2 taps, for which there is Winograd's algorithm: channels are views of the images.
+"""Windows as blocks of taps, of as many as there are points for in Winograd's algorithm: channels are views of the images.
 
-A tap is number t a + i of its phase by the stride: block a of a phase has t x t taps, on pixels that are a stride apart. Windows
-of 5 x 5 are four blocks of 3 x 3, with 9 products for an output instead of 25; those of 4 x 4 with a stride of 2 are four phases
-of one block of 2 x 2 each, with 6.25 instead of 16. The kernels read what a block sees from the images as they are.
+A tap is number t a + i of its phase by the stride: block a of a phase has t x t taps, on pixels that are a stride apart, or t in
+windows along one axis. Windows of 5 x 5 are four blocks of 3 x 3, with 9 products for an output instead of 25; those of 4 x 4
+with a stride of 2 are four phases of one block of 2 x 2 each, with 6.25 instead of 16. The kernels read what a block sees from
+the images as they are.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ _TAPS, _STEP = (3, 2), 2
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """A convolution with a stride, of `phases` by `count` blocks of `taps` by `taps` along each axis."""
+    """A convolution with a stride, of `phases` by `count` blocks of `taps` along each axis."""
 
     z: Sizes
     stride: Pair
-    taps: int
+    taps: Pair
     phases: Pair
     count: Pair
 
@@ -41,9 +42,14 @@ class Blocks:
         phases, found = (min(stride[0], z.kh), min(stride[1], z.kw)), []
         for taps in _TAPS:
             down, across = (math.ceil(math.ceil(k / s) / taps) for k, s in zip(kernel, stride, strict=True))
-            found.append(cls(z, stride, taps, phases, (down, across)))
-        least = min(found, key=lambda b: b.number * (b.taps + 3) ** 2)
-        return None if stride == (1, 1) and kernel == (least.taps, least.taps) else least
+            found.append(cls(z, stride, (taps, taps), phases, (down, across)))
+        least = min(found, key=lambda b: b.number * (b.taps[0] + 3) ** 2)
+        return None if stride == (1, 1) and kernel == least.taps else least
+
+    @classmethod
+    def of_line(cls, z: Sizes, taps: int) -> Self:
+        """Of a window of one row, with so many taps a block."""
+        return cls(z, (1, 1), (1, taps), (1, 1), (1, math.ceil(z.kw / taps)))
 
     @property
     def number(self) -> int:
@@ -53,26 +59,26 @@ class Blocks:
     @property
     def sizes(self) -> Sizes:
         """Of the convolution with windows of a block, whose channels are what all blocks see."""
-        return replace(self.z, ci=self.z.ci * self.number, kh=self.taps, kw=self.taps, top=0, left=0)
+        return replace(self.z, ci=self.z.ci * self.number, kh=self.taps[0], kw=self.taps[1], top=0, left=0)
 
     def views(self) -> dict[str, Any]:
-        """What kernels are told: the first pixel that each block sees, and the stride."""
+        """What kernels for both axes are told: the first pixel that each block sees, and the stride."""
         return {"stride": self.stride, "views": tuple((i - self.z.top, j - self.z.left) for i, j in self._firsts())}
 
     def _firsts(self) -> Iterator[Pair]:
         """The first tap of each block."""
         (sh, sw), (down, across) = self.stride, self.count
-        for i in (self.taps * a * sh + r for r in range(self.phases[0]) for a in range(down)):
-            for j in (self.taps * b * sw + s for s in range(self.phases[1]) for b in range(across)):
+        for i in (self.taps[0] * a * sh + r for r in range(self.phases[0]) for a in range(down)):
+            for j in (self.taps[1] * b * sw + s for s in range(self.phases[1]) for b in range(across)):
                 yield i, j
 
     def weights(self, k: CallBuilder, weight: Operand, *, transposed: bool) -> Operand:
-        """[out, blocks, in, taps, taps] of a weight as [out, blocks * in, taps, taps]; taps that there are not are zero.
+        """[out, blocks, in, *taps] of a weight as [out, blocks * in, *taps]; taps that there are not are zero.
 
         If `transposed`, of a weight [in, out, kh, kw] with its last tap first.
         """
         z, number = self.z, self.number
-        made = k.temp(TensorType("float32", (z.co, number * z.ci, self.taps, self.taps)))
+        made = k.temp(TensorType("float32", (z.co, number * z.ci, *self.taps)))
         window, last = z.kh * z.kw, z.kh * z.kw - 1
         axes, sign = ((window, z.co * window), -1) if transposed else ((z.ci * window, window), 1)
         k.fill(made, 0.0)
@@ -90,16 +96,16 @@ class Blocks:
     @property
     def _strides(self) -> tuple[int, ...]:
         """Of out, in and the taps of a block in `weights`."""
-        each = self.taps * self.taps
-        return self.number * self.z.ci * each, each, self.taps, 1
+        each = math.prod(self.taps)
+        return self.number * self.z.ci * each, each, self.taps[1], 1
 
     def _taps(self) -> Iterator[tuple[int, Pair, int, Pair]]:
         """Of each block that has taps: the first one in the window, the steps to the next, the place in `weights`, how many."""
-        z, (sh, sw) = self.z, self.stride
+        z, (sh, sw), each = self.z, self.stride, self.z.ci * math.prod(self.taps)
         for block, (i, j) in enumerate(self._firsts()):
-            counts = min(self.taps, -(-(z.kh - i) // sh)), min(self.taps, -(-(z.kw - j) // sw))
+            counts = min(self.taps[0], -(-(z.kh - i) // sh)), min(self.taps[1], -(-(z.kw - j) // sw))
             if min(counts) > 0:
-                yield i * z.kw + j, (sh * z.kw, sw), block * z.ci * self.taps * self.taps, counts
+                yield i * z.kw + j, (sh * z.kw, sw), block * each, counts
 
 
 __all__ = ["PLAIN", "Blocks"]

@@ -11,6 +11,7 @@ from graphc.ir.lowering import CallBuilder, Geometry, Operand
 from graphc.ir.types import contiguous_strides
 from graphc.lower.convolution import choice, columns
 from graphc.lower.convolution.blocks import PLAIN, Blocks
+from graphc.lower.convolution.lines import Lines
 from graphc.lower.convolution.phases import join_images, split, split_images
 from graphc.lower.convolution.sizes import Pair, Sizes
 
@@ -20,7 +21,7 @@ _LINE = 16
 
 def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
     """out = the convolution of x."""
-    geometry = _seen(geometry, weight.type)
+    x, weight, out, geometry = _along_rows(x, weight, out, geometry)
     if _patches(weight.type, geometry) and _is_whole(x.type, geometry):
         image, _, _ = split(k, x, geometry.pad, geometry.stride, geometry.stride)
         (n, _, oh, ow), (flat, taps) = out.type.shape, _flat(weight)
@@ -42,14 +43,12 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
 
 def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geometry: Geometry) -> None:
     """dw = the gradient for the weights."""
-    geometry = _seen(geometry, dw.type)
+    x, dw, dy, geometry = _along_rows(x, dw, dy, geometry)
     z, dilation = Sizes.forward(x.type, dw.type, dy.type, geometry), geometry.dilation
     if (blocks := Blocks.of(z, geometry)) and choice.gradient_in_blocks(blocks, geometry):
-        name, sizes = "conv2d_filter_grad_winograd", blocks.sizes
-        made = k.temp(TensorType("float32", (sizes.co, sizes.ci, sizes.kh, sizes.kw)))
-        scratch, params = _scratch(k, choice.gradient_params(name, sizes))
-        k.call(name, (x, dy), (scratch, made), **params, **blocks.views())
-        blocks.take_weights(k, made, dw)
+        name = "conv2d_filter_grad_winograd"
+        params = {**choice.gradient_params(name, blocks.sizes), **blocks.views()}
+        _weights_by(k, name, (x, dy), dw, params, blocks)
         return
     if choice.gradient_columns(z, geometry):
         columns.weight_gradient(k, dy, x, dw, geometry)
@@ -61,8 +60,9 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
         else:
             name = choice.gradient_kernel(z, dilation)
         if name != "conv2d_filter_grad":
-            scratch, params = _scratch(k, choice.gradient_params(name, z, dilation))
-            k.call(name, (x, dy), (scratch, dw), **params)
+            params = choice.gradient_params(name, z, dilation)
+            line = Lines.of(z, dilation, gradient=True) if name == "conv2d_filter_grad_line_winograd" else None
+            _weights_by(k, name, (x, dy), dw, params, line.blocks if line and not line.whole else None)
             return
     image, params = _image(k, x, z, geometry)
     k.call("conv2d_filter_grad", (image, dy), (dw,), **params)
@@ -70,7 +70,7 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
 
 def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
     """dx is a convolution of dy, inside a zero border, with the flipped weight; with a stride, one for each phase of dx."""
-    geometry = _seen(geometry, weight.type)
+    dx, weight, dy, geometry = _along_rows(dx, weight, dy, geometry)
     if _patches(weight.type, geometry) and not any(geometry.pad):
         _patches_input(k, dy, weight, dx, geometry)
         return
@@ -166,6 +166,8 @@ def _winograd(
         if name == "conv2d":
             return False
         params = choice.params(name, z, dilation, transposed=transposed)
+        if name == "conv2d_line_winograd" and (line := Lines.of(z, dilation)) and not line.whole:
+            weight, transposed = line.blocks.weights(k, weight, transposed=transposed), False
     scratch, params = _scratch(k, params)
     k.call(name, (x, weight), (scratch, made), **params, transposed=transposed)
     if made is not out:
@@ -173,10 +175,43 @@ def _winograd(
     return True
 
 
-def _seen(geometry: Geometry, weight: TensorType) -> Geometry:
-    """The geometry with a dilation of 1 along an axis along which the window has one tap."""
-    down, across = (1 if size == 1 else step for size, step in zip(weight.shape[2:], geometry.dilation, strict=True))
-    return geometry._replace(dilation=(down, across))
+def _weights_by(
+    k: CallBuilder,
+    name: str,
+    images: tuple[Operand, Operand],
+    dw: Operand,
+    params: dict[str, Any],
+    blocks: Blocks | None,
+) -> None:
+    """dw by one of Winograd's kernels, perhaps that of blocks of taps."""
+    scratch, params = _scratch(k, params)
+    if blocks is None:
+        k.call(name, images, (scratch, dw), **params)
+        return
+    sizes = blocks.sizes
+    made = k.temp(TensorType("float32", (sizes.co, sizes.ci, sizes.kh, sizes.kw)))
+    k.call(name, images, (scratch, made), **params)
+    blocks.take_weights(k, made, dw)
+
+
+def _along_rows(
+    x: Operand, weight: Operand, y: Operand, geometry: Geometry
+) -> tuple[Operand, Operand, Operand, Geometry]:
+    """The same convolution with a dilation of 1 along an axis along which the window has one tap, and with the rows of an image
+    as one row where windows have one column: neighbouring taps are a row apart, and vectors of pixels are full.
+    """
+    (n, channels, h, w), (co, ci, kh, kw), (_, _, oh, ow) = x.type.shape, weight.type.shape, y.type.shape
+    (top, bottom, left, _), (down, across) = geometry.pad, geometry.dilation
+    geometry = geometry._replace(dilation=(1 if kh == 1 else down, 1 if kw == 1 else across))
+    if kw > 1 or kh == 1 or left != 0 or ow != w or geometry.stride != (1, 1):
+        return x, weight, y, geometry
+    geometry = geometry._replace(pad=(0, 0, top * w, bottom * w), dilation=(1, down * w))
+    shapes = (n, channels, 1, h * w), (co, ci, 1, kh), (n, co, 1, oh * ow)
+    made = [
+        each._replace(type=TensorType(each.type.dtype, shape))
+        for each, shape in zip((x, weight, y), shapes, strict=True)
+    ]
+    return made[0], made[1], made[2], geometry
 
 
 def _patches(weight: TensorType, geometry: Geometry) -> bool:
@@ -274,7 +309,7 @@ def _phases(size: int, kernel: int, pad: int, stride: int, dilation: int) -> lis
     return found
 
 
-def _scratch(k: CallBuilder, params: dict[str, int]) -> tuple[Operand, dict[str, int]]:
+def _scratch(k: CallBuilder, params: dict[str, Any]) -> tuple[Operand, dict[str, Any]]:
     """The memory that a kernel with such parameters wants, and they."""
     return k.temp(TensorType("float32", (params["scratch"],))), params
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphc.debug import threads
 from graphc.ir.lowering import Geometry
@@ -259,9 +259,8 @@ def _along_lines(z: Sizes, dilation: Pair) -> list[_Candidate]:
 
 
 def _along_lines_gradient(z: Sizes, dilation: Pair) -> list[_Candidate]:
-    line = Lines.of(z, dilation)
-    # With five taps a gradient is off by up to ten times as much as the direct kernel's.
-    if line is None or line.z.kw != 3 or line.tiles() < _LEAST_SUMMED:
+    line = Lines.of(z, dilation, gradient=True)
+    if line is None or line.tiles() < _LEAST_SUMMED:
         return []
     return [_Candidate("conv2d_filter_grad_line_winograd", line.gradient_cost(), _WORTH)]
 
@@ -316,7 +315,7 @@ def _least(cost: float, candidates: list[_Candidate]) -> float:
     return min((c.cost for c in _worth(cost, candidates)), default=cost)
 
 
-def params(name: str, z: Sizes, dilation: Pair = (1, 1), *, transposed: bool) -> dict[str, int]:
+def params(name: str, z: Sizes, dilation: Pair = (1, 1), *, transposed: bool) -> dict[str, Any]:
     """What one of Winograd's kernels is told: sizes and scratch memory above all."""
     if name == "conv2d_line_winograd" and (line := Lines.of(z, dilation)):
         return line.params()
@@ -325,9 +324,9 @@ def params(name: str, z: Sizes, dilation: Pair = (1, 1), *, transposed: bool) ->
     return _memory(z, _products(z) * (z.ci * z.co + 32), 0, 0)
 
 
-def gradient_params(name: str, z: Sizes, dilation: Pair = (1, 1)) -> dict[str, int]:
+def gradient_params(name: str, z: Sizes, dilation: Pair = (1, 1)) -> dict[str, Any]:
     """The same for the gradient with respect to the weights."""
-    if name == "conv2d_filter_grad_line_winograd" and (line := Lines.of(z, dilation)):
+    if name == "conv2d_filter_grad_line_winograd" and (line := Lines.of(z, dilation, gradient=True)):
         return line.gradient_params()
     if name == "conv2d_filter_grad_batch_winograd":
         return {**z.params(), **batch.gradient_params(z)}

@@ -1,5 +1,5 @@
 """The gradient of a convolution along one axis with respect to its weights, by the transposed form of Winograd's
-F(4, 3). That of F(4, 5) would be off by ten times as much as the direct kernel.
+F(4, 3) or F(4, 2). That of F(4, 5) would be off by ten times as much as the direct kernel.
 
 dW = G^T [sum over tiles of (A dy) * (B^T x)]: as in `filter_grad`, with the tiles of `lines`.
 """
@@ -39,17 +39,17 @@ class _Plan(Sums, Lines):
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [n, ci, h, w], dy [n, co, h, ow] -> scratch, dw [co, ci, 3]. See `CONV2D_LINE_WINOGRAD` for the parameters.
+    """x [n, ci, h, w], dy [n, co, h, ow] -> scratch, dw [co, ci, taps]. See `CONV2D_LINE_WINOGRAD` for the parameters.
 
     dw[o, i, k] = sum of x[n, i, l, q - left + k * step] * dy[n, o, l, q], where x is zero outside.
     """
     z = _Plan.of_lines(p)
-    if z.taps != 3:
+    if z.taps > 3:
         raise CodegenError(
-            f"gradients of {z.taps} taps along an axis are not made by Winograd's algorithm, only those of 3"
+            f"gradients of {z.taps} taps along an axis are not made by Winograd's algorithm, only of 2 or 3"
         )
     return (
-        Operand("float32", z.n * z.ci * z.h * z.w, "in"),
+        Operand("float32", z.n * z.channels_in * z.h * z.w, "in"),
         Operand("float32", z.n * z.co * z.h * z.ow, "in"),
         Operand("float32", z.scratch, "out"),
         Operand("float32", z.co * z.ci * z.taps, "out"),

@@ -1,9 +1,10 @@
-"""Winograd convolution F(4, 3) or F(4, 5) along one axis, forward and input gradient (the same kernel, transposed); see `lines`.
+"""Winograd convolution F(4, 2), F(4, 3) or F(4, 5) along one axis, forward and input gradient (the same kernel, transposed); see
+`lines`.
 
-Four outputs take six multiply-adds for a pair of channels instead of twelve, with five taps eight instead of twenty. All threads
-transform the weights, U[6][channel pairs], once per call; a block of tiles is transformed to V[6][ci][tiles], then six matrix
-products M = U V, then back. A pixel that is not finite makes the outputs so that it is multiplied for, and often the others of
-its tiles, as in `forward`.
+Four outputs take six multiply-adds for a pair of channels instead of twelve, with two taps five instead of eight, with five taps
+eight instead of twenty. All threads transform the weights, U[points][channel pairs], once per call; a block of tiles is
+transformed to V[points][ci][tiles], then a matrix product for each point, M = U V, then back. A pixel that is not finite makes
+the outputs so that it is multiplied for, and often the others of its tiles, as in `forward`.
 """
 
 from __future__ import annotations
@@ -25,15 +26,17 @@ def operands(p: Params) -> tuple[Operand, ...]:
     """x [n, ci, h, w], weight [co, ci, taps] ([ci, co, taps] if `transposed`) -> scratch, y [n, co, h, ow].
 
     y[n, o, l, q] = sum of x[n, i, l, q - left + k * step] * weight[o, i, k], where x is zero outside, with the taps flipped if
-    `transposed`. Other sizes are those of a window of one row, without rows of padding. At most `parts` threads share the work;
-    `scratch` is the size of their memory, with which blocks grow: 6 ci co for the weights, and for each thread 6 (ci + co) for
-    each tile of a block, and some more. With five taps it is 8 instead of 6. May have an epilogue, whose further inputs come
-    before scratch memory.
+    `transposed`. With `views`, which are pixels, x has ci / views channels, channel i of view v sees
+    x[n, i, l, v + q + k * step], and no `left` is given. Other sizes are those of a window of one row, without rows of padding.
+
+    At most `parts` threads share the work; `scratch` is the size of their memory, with which blocks grow: 6 ci co for the
+    weights, and for each thread 6 (ci + co) for each tile of a block, and some more. With two taps it is 5 instead of 6, with
+    five 8. May have an epilogue, whose further inputs come before scratch memory.
     """
     z, extras = Lines.of_lines(p), len(p.get("extras", ()))
     rest = epilogue.operands(p, _domain(z))
     return (
-        Operand("float32", z.n * z.ci * z.h * z.w, "in"),
+        Operand("float32", z.n * z.channels_in * z.h * z.w, "in"),
         Operand("float32", z.co * z.ci * z.taps, "in"),
         *rest[:extras],
         Operand("float32", z.scratch, "out"),
@@ -104,10 +107,12 @@ def _store(
 
 def line_windows(z: Lines, x: Array, k: int) -> Array:
     """The pixels that tap k multiplies: [n, ci, h, ow]."""
-    places = np.arange(z.ow) - z.left + k * z.step
-    inside = (places >= 0) & (places < z.w)
-    seen = x.reshape(z.n, z.ci, z.h, z.w)[..., np.where(inside, places, 0)]
-    return np.asarray(np.where(inside, seen, np.float32(0)))
+    image, made = x.reshape(z.n, z.channels_in, z.h, z.w), []
+    for first in z.firsts:
+        places = np.arange(z.ow) + first + k * z.step
+        inside = (places >= 0) & (places < z.w)
+        made.append(np.where(inside, image[..., np.where(inside, places, 0)], np.float32(0)))
+    return np.concatenate(made, 1)
 
 
 @np.errstate(all="ignore")

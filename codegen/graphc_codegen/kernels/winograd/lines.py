@@ -1,8 +1,9 @@
-"""Lines of pixels to points of Winograd's F(4, 3) or F(4, 5) along one axis, and back.
+"""Lines of pixels to points of Winograd's F(4, 2), F(4, 3) or F(4, 5) along one axis, and back.
 
-Output q of a line sums over the taps k of pixel q + k step - left. A tile is four outputs that are a step apart; so a dilation
-makes no difference, and the columns of an image are lines with the step of a row. Lanes are tiles: with a step below the vector's
-lanes, those of `stacked` stretches of four steps, one after the other in memory; else neighbours.
+Output q of a line sums over the taps k of pixel q + k step + first, for each of the views of the images. A tile is four outputs
+that are a step apart; so a dilation makes no difference, and the columns of an image are lines with the step of a row. Lanes are
+tiles: with a step below the vector's lanes, those of `stacked` stretches of four steps, one after the other in memory; else
+neighbours.
 """
 
 from __future__ import annotations
@@ -28,17 +29,22 @@ _TRANSFORM = 25
 
 @dataclass(frozen=True, kw_only=True)
 class Lines(Blocks):
-    """`h` lines of `w` pixels in an image, `ow` outputs each. A block is so many vectors of tiles, of any lines."""
+    """`h` lines of `w` pixels in an image, `ow` outputs each. A block is so many vectors of tiles, of any lines.
 
-    left: int
+    Input channels are those of the image for each of `firsts`, the pixels of views of it that tap 0 of output 0 meets.
+    """
+
+    firsts: tuple[int, ...]
     step: int
     taps: int
     lanes: int = LINE
 
     @classmethod
     def of_lines(cls, p: Params, threads: int = 1, lanes: int = LINE) -> Self:
-        names = ("n", "ci", "co", "h", "w", "oh", "ow", "left", "parts", "scratch", "step")
-        return cls(**{name: p[name] for name in names}, taps=p["kh"] * p["kw"], threads=threads, lanes=lanes)
+        names = ("n", "ci", "co", "h", "w", "oh", "ow", "parts", "scratch", "step")
+        firsts = p["views"] if "views" in p else (-p["left"],)
+        more = {"firsts": firsts, "taps": p["kh"] * p["kw"], "threads": threads, "lanes": lanes}
+        return cls(**{name: p[name] for name in names}, **more)
 
     @cached_property
     def points(self) -> Points:
@@ -47,6 +53,11 @@ class Lines(Blocks):
     @property
     def products(self) -> int:
         return self.points.count
+
+    @property
+    def channels_in(self) -> int:
+        """Of an image."""
+        return self.ci // len(self.firsts)
 
     # ---- tiles
 
@@ -270,18 +281,19 @@ def to_points(w: Writer, z: Lines, b: str | int, pixels: str, target: str, *, gr
 
     `distance` is that of two points. Lanes of dy without a tile are zero.
     """
-    channels, size, shift = (z.co, z.ow, 0) if gradient else (z.ci, z.w, -z.left)
+    channels, size, firsts = (z.co, z.ow, (0,)) if gradient else (z.channels_in, z.w, z.firsts)
     count, axis = (OUT, z.points.gradient) if gradient else (z.products, z.points.input)
     plane, tiles = z.h * size, z.stacked * z.step
     spare = gradient and z.narrow and tiles < z.lanes
 
-    def vector(i: str | int, place: Place, c: str | int) -> None:
-        stretch = Stretch(w, z, place, shift, size, count)
+    def vector(view: int, i: str | int, place: Place, c: str | int) -> None:
+        stretch = Stretch(w, z, place, firsts[view], size, count)
         rows = stretch.load(w.at(pixels, w.linear((place.image, channels * plane), (c, plane), (place.line, size))))
         if spare:
             rows = [w.select(mask(tiles, z.lanes), row, "zeroinitializer") for row in rows]
-        at = w.at(target, w.linear((c, z.tiles), (i, z.lanes)))
+        at = w.at(target, w.linear((c, z.tiles), (i, z.lanes), (view * channels * z.tiles, 1)))
         for e, value in enumerate(axis(w, rows)):
             w.vstore(value, w.at(at, e * distance))
 
-    each_vector(w, z, b, channels, vector)
+    for view in range(len(firsts)):
+        each_vector(w, z, b, channels, partial(vector, view))
