@@ -10,6 +10,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.core import call
 from graphc.ops.functional.elementwise import add, greater
+from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.shapes import expand_dims, reshape, squeeze, transpose
@@ -20,6 +21,9 @@ from graphc.ops.tensor.tensor import Tensor
 Pad = tuple[int, int, int, int]
 
 Pair = tuple[int, int]
+
+#: Elements of the images that a convolution of volumes makes at once.
+_MOST_STACKED = 1 << 26
 
 
 def same_pad(size: Pair, kernel: Pair, stride: Pair, dilation: Pair) -> Pad:
@@ -184,22 +188,34 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of volumes [N,C,D,H,W] with windows [out,C/groups,kd,kh,kw], as a sum over the windows' slices."""
+    """Cross-correlation of volumes [N,C,D,H,W] with windows [out,C/groups,kd,kh,kw]: one of images whose channels are, for each
+    channel, the slices of the volume that a window meets.
+    """
     strides, dilations, mode = triple(stride), triple(dilation), pad_mode.lower()
-    ends = padded_ends(input.shape[2:], triple(weight.shape[2:]), strides, dilations, mode, padding)
-    x = bordered(input, [(0, 0), (0, 0), *ends])
+    front, *around = padded_ends(input.shape[2:], triple(weight.shape[2:]), strides, dilations, mode, padding)
+    x = bordered(input, [(0, 0), (0, 0), front, (0, 0), (0, 0)])
     n, channels, depth, h, w = x.shape
-    kd = weight.shape[2]
+    out, kd = weight.shape[0], weight.shape[2]
     count = (depth - dilations[0] * (kd - 1) - 1) // strides[0] + 1
     if count < 1:
         raise ShapeError(f"conv3d: the window is deeper than the padded volume, {x.tensor_type}", loc=user_loc())
+    pads = [p for ends in around for p in ends]
+
+    def met(i: int) -> Tensor:
+        """What slice i of the windows meets: [N, count, C, 1, H, W]."""
+        first = i * dilations[0]
+        part = getitem(x, (slice(None), slice(None), slice(first, first + (count - 1) * strides[0] + 1, strides[0])))
+        return expand_dims(transpose(part, (0, 2, 1, 3, 4)), 3)
+
+    # Channels of their own have kernels of their own, which want one channel a group.
+    together = 1 if groups == channels > 1 else max(1, _MOST_STACKED // max(1, n * count * channels * h * w))
     total: Any = None
-    for i in range(kd):
-        start = i * dilations[0]
-        part = getitem(x, (slice(None), slice(None), slice(start, start + (count - 1) * strides[0] + 1, strides[0])))
-        images = reshape(transpose(part, (0, 2, 1, 3, 4)), (n * count, channels, h, w))
-        window = getitem(weight, (slice(None), slice(None), i))
-        y = convolution(images, window, (0, 0, 0, 0), strides[1:], dilations[1:], groups)
+    for first in range(0, kd, together):
+        parts = [met(i) for i in range(first, min(kd, first + together))]
+        images = reshape(concat(parts, 3), (n * count, channels * len(parts), h, w))
+        window = getitem(weight, (slice(None), slice(None), slice(first, first + len(parts))))
+        window = reshape(window, (out, weight.shape[1] * len(parts), *weight.shape[3:]))
+        y = convolution(images, window, pads, strides[1:], dilations[1:], groups)
         total = y if total is None else add(total, y)
     made = transpose(reshape(total, (n, count, *total.shape[1:])), (0, 2, 1, 3, 4))
     return made if bias is None else add(made, reshape(bias, (1, -1, 1, 1, 1)))

@@ -137,17 +137,21 @@ def _by_depth(
     dilation: Sequence[int],
     groups: int,
 ) -> Tensor:
-    """A sum over the windows' slices, each a transposed convolution of all slices of the volume."""
+    """One transposed convolution of all slices of the volume, whose channels are, for each channel, what the slices of a window
+    give; the sum of these, each moved to its depth.
+    """
     n, channels, depth, h, w = x.shape
     images = reshape(transpose(x, (0, 2, 1, 3, 4)), (n * depth, channels, h, w))
-    out = weight.shape[1] * groups
-    shape, pads = (n * depth, out, *sizes[1:]), (*ends[1], *ends[2])
+    each, kd = weight.shape[1:3]
+    out = each * groups
+    shape, pads = (n * depth, out * kd, *sizes[1:]), (*ends[1], *ends[2])
+    windows = reshape(weight, (channels, each * kd, *weight.shape[3:]))
+    slices = conv2d_transpose(images, windows, shape, pads, stride[1:], dilation[1:], groups)
+    slices = reshape(slices, (n, depth, out, kd, *sizes[1:]))
     whole = sizes[0] + sum(ends[0])
     total: Any = None
-    for i in range(weight.shape[2]):
-        window = getitem(weight, (slice(None), slice(None), i))
-        y = conv2d_transpose(images, window, shape, pads, stride[1:], dilation[1:], groups)
-        y = apart(reshape(y, (n, depth, out, *sizes[1:])), 1, stride[0])
+    for i in range(kd):
+        y = apart(getitem(slices, (slice(None), slice(None), slice(None), i)), 1, stride[0])
         start = i * dilation[0]
         kept = min(y.shape[1], whole - start)
         part = getitem(y, (slice(None), slice(0, kept)))
