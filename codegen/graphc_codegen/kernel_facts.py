@@ -222,6 +222,7 @@ KERNEL_FACTS = {
     "first_places": KernelFacts(),
     "search": KernelFacts(),
     "pack_factor": KernelFacts(),
+    "pack_panels": KernelFacts(),
     "log": KernelFacts(divisible=_indivisible),
     "custom": KernelFacts(divisible=_indivisible),
     "collective_start": KernelFacts(outputs=2, divisible=_indivisible),

@@ -1,12 +1,14 @@
-"""Weights by which a loop multiplies are copied to tiles once, before it: see `kernels.gemm.packed`."""
+"""Weights by which a loop multiplies are copied once, before it: see `kernels.gemm.packed` and `kernels.gemm.panels`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from graphc.ir import TensorType
 from graphc.ir.types import HALVES
-from graphc.lower import tiles
+from graphc.lower import products, tiles
 from graphc.lower.products import with_memory
 from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import calls, operands, params_of, with_blocks, without_half
@@ -17,14 +19,13 @@ _LEAST_TURNS = 4
 
 
 def pack_factors(body: Statements, context: Context) -> Statements:
-    """Copy to tiles what a loop multiplies by and does not write, where the processor has them and products gain by it.
+    """Copy what a loop multiplies by and does not write: to tiles where the processor has them and products gain by it, else to
+    the strips of a product with panels.
 
     before:  for 64 turns   b4 = gemm(b3, b1) {m=32, n=512, k=128}
-    after:   b5 = pack_factor(b1) {n=512, k=128}
-             for 64 turns   b6, b4 = gemm(b3, b5) {m=32, n=512, k=128, tiles=(128, 32, 512), scratch=..., packed=float32}
+    after:   b5 = pack_panels(b1) {n=512, k=128, part=(128, 512)}
+             for 64 turns   b6, b4 = gemm(b3, b5) {m=32, n=512, k=128, panels=(128, 32, 512, 32), scratch=..., packed=float32}
     """
-    if context.buffers.bfloat16() not in ("tiles", "all by tiles"):
-        return body
     done: list[Statements] = []
     for stmt in body:
         if isinstance(stmt, Call):
@@ -40,32 +41,61 @@ def _before(loop: For, context: Context) -> Statements:
     inside = {w.buffer for w in loop.windows}.union(*(operands(call)[1] for call in calls(loop.body)))
     made: dict[tuple[int, NamedKernel], Call] = {}
 
+    def copied(call: Call, kernel: NamedKernel, elements: int) -> int:
+        """The buffer of a factor that such a kernel copies."""
+        key = (call.args[1], kernel)
+        if key not in made:
+            dtype = str(dict(kernel.params).get("dtype", "float32"))
+            buffer = context.buffers.new(TensorType(dtype, (elements,)))
+            made[key] = Call(kernel, (call.args[1], buffer), call.note, nodes=call.nodes)
+        return made[key].args[1]
+
     def told(call: Call) -> Call:
         p = params_of(call)
         if call.kernel.family != "gemm" or call.args[1] in inside or {"tiles", "packed", "triangle", "b"} & p.keys():
             return call
         of = tiles.pieces(p)
-        if tiles.batch(p) != 1 or not tiles.gains(p, of, context.buffers.bfloat16(), packed=True):
+        if tiles.batch(p) != 1:
             return call
-        narrow = {k: dtype for dtype, places in p.get("halves", ()) for k in places}
-        rounds, dtype = 1 in p.get("rounds", ()), narrow.get(1, "float32")
-        packed = "bfloat16" if rounds else dtype
-        params = (
-            ("n", p["n"]), ("k", p["k"]), ("tb", p["tb"]), ("packed", packed), ("rounds", rounds),
-            ("apart", "bfloat16" not in (narrow.get(0), packed)),
-            *((("halves", ((dtype, (0,)),)),) if dtype in HALVES else ()),
-        )  # fmt: skip
-        kernel = NamedKernel("pack_factor", params)
-        key = (call.args[1], kernel)
-        if key not in made:
-            buffer = context.buffers.new(TensorType("float32", (tiles.packed_elements(p, of[1]),)))
-            made[key] = Call(kernel, (call.args[1], buffer), call.note, nodes=call.nodes)
-        kept = {**without_half(p, 1), "packed": packed}
-        if rounds:
-            kept["rounds"] = tuple(k for k in p["rounds"] if k != 1)
-        args = (call.args[0], made[key].args[1], *call.args[2:])
-        changed = replace(call, kernel=NamedKernel("gemm", tuple(kept.items())), args=args)
-        return with_memory(changed, "tiles", tiles.packed_sizes(p, of, context.most_threads), context)
+        if tiles.gains(p, of, context.buffers.bfloat16(), packed=True):
+            kernel, kept = _to_tiles(p)
+            changed = _by(call, kept, copied(call, kernel, tiles.packed_elements(p, of[1])))
+            return with_memory(changed, "tiles", tiles.packed_sizes(p, of, context.most_threads), context)
+        if products.gains_by_strips(p):
+            size = products.panels(p, context.most_threads)
+            kernel, dtype = _to_strips(p, size[0])
+            changed = _by(call, {**p, "packed": dtype}, copied(call, kernel, products.strip_elements(p, size[0])))
+            return with_memory(changed, "panels", size, context)
+        return call
 
     turn = tuple(told(stmt) if isinstance(stmt, Call) else stmt for stmt in loop.body)
     return (*made.values(), replace(loop, body=turn))
+
+
+def _by(call: Call, params: Mapping[str, Any], factor: int) -> Call:
+    """The product with other parameters and another buffer for its second factor."""
+    args = (call.args[0], factor, *call.args[2:])
+    return replace(call, kernel=NamedKernel("gemm", tuple(params.items())), args=args)
+
+
+def _to_tiles(p: Mapping[str, Any]) -> tuple[NamedKernel, dict[str, Any]]:
+    """What copies the second factor of a product to tiles, and what the product is told then."""
+    narrow = {k: dtype for dtype, places in p.get("halves", ()) for k in places}
+    rounds, dtype = 1 in p.get("rounds", ()), narrow.get(1, "float32")
+    packed = "bfloat16" if rounds else dtype
+    params = (
+        ("n", p["n"]), ("k", p["k"]), ("tb", p["tb"]), ("packed", packed), ("rounds", rounds),
+        ("apart", "bfloat16" not in (narrow.get(0), packed)),
+        *((("halves", ((dtype, (0,)),)),) if dtype in HALVES else ()),
+    )  # fmt: skip
+    kept = {**without_half(p, 1), "packed": packed}
+    if rounds:
+        kept["rounds"] = tuple(k for k in p["rounds"] if k != 1)
+    return NamedKernel("pack_factor", params), kept
+
+
+def _to_strips(p: Mapping[str, Any], panels: tuple[int, ...]) -> tuple[NamedKernel, str]:
+    """What copies it to strips, and the dtype of its numbers."""
+    dtype = str(p.get("dtype", "float32"))
+    told = (("n", p["n"]), ("k", p["k"]), ("tb", p["tb"]), ("part", panels[::2]))
+    return NamedKernel("pack_panels", (*told, ("dtype", dtype)) if dtype != "float32" else told), dtype

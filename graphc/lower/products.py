@@ -20,6 +20,8 @@ from graphc_codegen.program import ITEMSIZE, Call, NamedKernel, written
 _TERMS, _NEAR, _SHORT = 320, 400 << 10, 32
 #: With fewer rows or columns a product reads its matrices too seldom for copies.
 _LEAST_ROWS, _LEAST_COLUMNS = 16, 32
+#: The fewest rows of one of a loop whose second factor is copied before; bytes of one that is read as fast as it lies.
+_LEAST_ROWS_OF_STRIPS, _NEAR_FACTOR = 4, 1 << 18
 #: Terms of a part at most, about; bytes of a column of a block, of a row, and of a column that is copied of A at a time: times
 #: _DEPTH these stay in the second cache.
 _DEPTH, _ROWS, _COLUMNS, _NEAR_ROWS = 320, 3072, 4096, 768
@@ -42,14 +44,14 @@ def copy_panels(body: Statements, context: Context) -> Statements:
 
     def told(call: Call) -> Call:
         p = params_of(call)
-        if call.kernel.family != "gemm" or "tiles" in p:
+        if call.kernel.family != "gemm" or p.keys() & {"tiles", "panels"}:
             return call
         by_tiles = tiles.gains(p, tiles.pieces(p), how)
         if not by_tiles and not is_large(p):
             return call
         if by_tiles:
             return with_memory(call, "tiles", tiles.sizes(p, tiles.pieces(p), context.most_threads), context)
-        return with_memory(call, "panels", _panels(p, context.most_threads), context)
+        return with_memory(call, "panels", panels(p, context.most_threads), context)
 
     return tuple(
         told(stmt) if isinstance(stmt, Call) else with_blocks(stmt, lambda block: copy_panels(block, context))
@@ -106,7 +108,22 @@ def _item(p: Mapping[str, Any]) -> int:
     return ITEMSIZE[str(p.get("dtype", "float32"))]
 
 
-def _panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, int], int]:
+def gains_by_strips(p: Mapping[str, Any]) -> bool:
+    """Whether a product of a loop takes less time if its second factor has been copied before the loop: not of halves."""
+    m, n, k = (int(p[name]) for name in "mnk")
+    if "rounds" in p or any(1 in places for _, places in p.get("halves", ())):
+        return False
+    return m >= _LEAST_ROWS_OF_STRIPS and n >= _LEAST_COLUMNS and k >= _SHORT and _item(p) * n * k > _NEAR_FACTOR
+
+
+def strip_elements(p: Mapping[str, Any], sizes: tuple[int, int, int, int]) -> int:
+    """Elements that the second factor takes as strips of such parts, whatever the machine."""
+    depth, _, columns, _ = sizes
+    parts = math.ceil(int(p["n"]) / columns) * math.ceil(int(p["k"]) / depth)
+    return parts * math.ceil(columns / _WIDE) * _WIDE * (math.ceil(depth / 4) * 4 + 8)
+
+
+def panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, int], int]:
     """Terms, rows and columns of a part, how many rows of A are copied at a time, and the elements of memory of a thread."""
     m, n, k, item = *(int(p[name]) for name in "mnk"), _item(p)
     depth, block = _even(k, _DEPTH, 8), precision.in_parts(p.get("block", 0), k)

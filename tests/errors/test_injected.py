@@ -248,23 +248,24 @@ def cells_of_kernels() -> dict[str, tuple[nn.Cell, Sequence[Any]]]:
     for each in tried:
         for kind in kinds(*each):
             found.setdefault(kind, each)
-    for kind in kinds(*looping(), how="all by tiles"):
-        found.setdefault(kind, looping())
+    for how in ("", "all by tiles"):
+        for kind in kinds(*looping(), how=how):
+            found.setdefault(kind, looping())
     return found
 
 
 def looping() -> tuple[nn.Cell, Sequence[Any]]:
-    """A loop that multiplies by the same matrix in each turn, which is packed where the processor has tiles."""
-    weight = Tensor(np.ones((256, 256), np.float32))
+    """A loop that multiplies by the same matrix in each turn, which is packed before: to tiles where the processor has them."""
+    weight = Tensor(np.ones((320, 320), np.float32))
 
     def construct(self: Any, x: Any) -> Any:
         def turn(h: Any, y: Any) -> tuple[Any, Any]:
             h = ops.matmul(h, weight) + y  # the loop
             return h, h
 
-        return ops.scan(turn, ops.zeros((64, 256), graphc.float32), x, 5)[0]
+        return ops.scan(turn, ops.zeros((64, 320), graphc.float32), x, 5)[0]
 
-    return cell(construct), (np.ones((5, 64, 256), np.float32),)
+    return cell(construct), (np.ones((5, 64, 320), np.float32),)
 
 
 def rows() -> tuple[nn.Cell, Sequence[Any]]:

@@ -18,7 +18,7 @@ from graphc.errors import LoweringError, VerifyError
 from graphc.lower import REWRITES, Context, Lowered, Rewrite, Statements, lower, pipeline
 from graphc.lower.check import check
 from graphc.lower.cost import NEAR, stepped
-from graphc.testing import graph_of
+from graphc.testing import close_to_reference, graph_of
 from graphc_codegen import compile_program
 from graphc_codegen.program import Call, If, LoopKernel, NamedKernel, While
 from graphc_codegen.scalars.halves import numpy_dtype
@@ -369,10 +369,11 @@ def test_products_round_parameters_while_they_copy_them(how: str, written: bool)
 
 
 @pytest.mark.parametrize("how", ["", "tiles", "all by tiles"])
-def test_loops_multiply_by_what_was_packed_before(how: str) -> None:
-    """Once for all turns; not what the loop writes itself."""
+@pytest.mark.parametrize("wide", [256, 1100])
+def test_loops_multiply_by_what_was_packed_before(how: str, wide: int) -> None:
+    """Once for all turns; not what the loop writes itself. To strips only what is not near anyway."""
     rng = np.random.default_rng(0)
-    w, v = (Tensor(rng.standard_normal(shape).astype(np.float32)) for shape in ((64, 256), (256, 64)))
+    w, v = (Tensor(rng.standard_normal(shape).astype(np.float32) / 32) for shape in ((64, wide), (wide, 64)))
 
     class Net(nn.Cell):
         def construct(self, x: Tensor) -> Tensor:
@@ -382,10 +383,14 @@ def test_loops_multiply_by_what_was_packed_before(how: str) -> None:
 
             return ops.scan(turn, ops.zeros((32, 64), graphc.float32), x, 6)[1]
 
-    x = Tensor(rng.standard_normal((6, 32, 256)).astype(np.float32))
+    x = Tensor(rng.standard_normal((6, 32, wide)).astype(np.float32))
     step = graphc.compile(Net(), x)
     program = lower(step.graph, bfloat16=lambda: how).program
     kernels = [c.kernel for c in program.calls() if isinstance(c.kernel, NamedKernel)]
-    packed = 2 if how == "all by tiles" else 0
-    assert [k.name for k in kernels].count("pack_factor") == packed
-    assert sum(k.name == "gemm" and "packed" in dict(k.params) for k in kernels) == packed
+    to_tiles = 2 if how == "all by tiles" else 0
+    to_strips = 2 if wide == 1100 and not to_tiles else 0
+    assert [k.name for k in kernels].count("pack_factor") == to_tiles
+    assert [k.name for k in kernels].count("pack_panels") == to_strips
+    assert sum(k.name == "gemm" and "packed" in dict(k.params) for k in kernels) == to_tiles + to_strips
+    if how in ("", multiplies_bfloat16()):
+        close_to_reference(step.graph, lower(step.graph, bfloat16=lambda: how))

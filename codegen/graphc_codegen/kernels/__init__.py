@@ -18,6 +18,7 @@ from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
 from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
 from graphc_codegen.kernels.gemm.packed import PACK_FACTOR
+from graphc_codegen.kernels.gemm.panels import PACK_PANELS
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
 from graphc_codegen.kernels.narrow import has_halves, on_halves
@@ -47,6 +48,7 @@ from graphc_codegen.program import NamedKernel
 EMITTERS: dict[str, Emitter] = {
     "gemm": GEMM,
     "pack_factor": PACK_FACTOR,
+    "pack_panels": PACK_PANELS,
     "conv2d": CONV2D,
     "conv2d_channels": CONV2D_CHANNELS,
     "conv2d_filter_grad": CONV2D_FILTER_GRAD,

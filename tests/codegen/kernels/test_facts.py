@@ -67,6 +67,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "first_places": {"rows": 4, "size": 40, "count": 10, "dtype": "float32", "descending": False},
     "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
     "pack_factor": {"n": 40, "k": 70, "tb": True, "packed": "float32", "rounds": False, "apart": True},
+    "pack_panels": {"n": 40, "k": 70, "tb": True, "part": (32, 32)},
     "collective_start": COLLECTIVE
     | {"call": "all_reduce", "reduction": "sum", "group": 0, "size": 2, "root": 0, "tag": 0},
     "collective_move": {"in_place": True},

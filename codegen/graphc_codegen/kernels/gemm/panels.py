@@ -4,20 +4,24 @@ The part of B is copied once for a block, that of A some rows at a time, which s
 first one. Tiles read both from one line after the other, whatever the strides. What the parts of k give is added up in the
 thread's memory: a part's own sum begins with zero, so that sums stay short. If these parts are still too long (`block`), the
 sums of blocks are brought together in float64. The last part of a tile goes from the registers to the epilogue.
+
+What a loop multiplies by is copied once before it, all parts of it: `pack_panels`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
 
+from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import epilogue
-from graphc_codegen.kernels.base import LINE, Params
+from graphc_codegen.kernels.base import LINE, Array, Emitter, Operand, Params
 from graphc_codegen.kernels.gemm.fetch import Rows, beside
 from graphc_codegen.kernels.gemm.pack import TOGETHER, Tiles, pack, rounded_up, spare
 from graphc_codegen.kernels.gemm.pairs import Pairs, pack_pairs
-from graphc_codegen.kernels.gemm.plan import VECTORS, Side, domain, item_size
+from graphc_codegen.kernels.gemm.plan import VECTORS, Side, domain, dtype_of, item_size
 from graphc_codegen.kernels.microkernel import Segment, contiguous, registers, splat_tile
 from graphc_codegen.writer import Writer
 
@@ -68,6 +72,39 @@ class _Part(NamedTuple):
     last: str
 
 
+class Strips(NamedTuple):
+    """Where B is copied to: strips as wide as a tile, `apart` elements from each other, of the `columns` of a block and `depth`
+    turns; one block after the other, each with all `parts` of k, if all of it is copied before.
+    """
+
+    depth: int
+    columns: int
+    parts: int
+    wide: int
+    number: int
+    apart: int
+
+    @classmethod
+    def of(cls, w: Writer, depth: int, columns: int, turns: int) -> Self:
+        """Of parts of so many columns, and turns, of which there are `turns` in all."""
+        wide, full = VECTORS * w.lanes, -(-depth // TOGETHER) * TOGETHER
+        return cls(depth, columns, -(-turns // depth), wide, -(-columns // wide), wide * full + 2 * LINE)
+
+    def at(self, w: Writer, pointer: str, j: str | int, z: str | int) -> str:
+        """The address of the part from column j and turn z on."""
+        block, part = w.divided(j, self.columns)[0], w.divided(z, self.depth)[0]
+        each = self.number * self.apart
+        return w.at(pointer, w.linear((block, self.parts * each), (part, each)))
+
+
+def strip_elements(n: int, k: int, depth: int, columns: int) -> int:
+    """Elements that all parts of B take as strips, on any machine."""
+    widest = 2 * LINE
+    full, blocks = -(-depth // TOGETHER) * TOGETHER, -(-n // columns) * -(-k // depth)
+    # The narrowest strips have four columns, and two lines more each.
+    return blocks * -(-columns // widest) * widest * (full + LINE // 2)
+
+
 class Panels:
     """How one kernel does it, told by its parameters `panels` the turns, rows and columns of a part, and how many rows of A are
     copied at a time; the columns are a multiple of a tile's, or all. `tall` and `wide` are the rows and columns of a tile, `lead`
@@ -86,13 +123,14 @@ class Panels:
         self.lead = -(-self.tall // 4) * 4
         #: Tiles of all rows of a block, and of those that are copied at a time.
         self.tiles, self.some = -(-self.rows // self.tall), -(-some // self.tall)
-        strips = -(-self.columns // self.wide)
+        #: B, and whether it has been copied before.
+        self.strips, self.packed = Strips.of(w, self.depth, self.columns, self.k), "packed" in p
         #: Elements of a tile's sums. With a single part no tile needs its own any more when the next one comes.
         self.sums = self.tall * self.wide
         self.single = self.depth >= self.k
         #: Elements of a tile of A and of a strip of B.
         full = -(-self.depth // TOGETHER) * TOGETHER
-        self.tile, self.strip = self.lead * full + spare(w), self.wide * full + 2 * LINE
+        self.tile, self.strip = self.lead * full + spare(w), self.strips.apart
         #: Whether tiles of the same rows follow each other: where C is most of what is moved, and the part of B stays near.
         self.by_rows = self.single and self.depth <= _SHORT and size * self.columns * self.depth <= _NEAR
         #: Whether a part is too long for one sum, the turns of one, and what the sums are made of.
@@ -103,7 +141,8 @@ class Panels:
         # In a thread's memory, counted in bytes.
         self.item = 8 if self.blocks else size
         self.at_b = _full(size * self.some * self.tile)
-        self.at_zeros = self.at_b + _full(size * strips * self.strip)
+        strips = self.strips.number
+        self.at_zeros = self.at_b + (0 if self.packed else _full(size * strips * self.strip))
         self.at_sums = self.at_zeros + _full(self.item * self.sums)
         self.each = self.at_sums + _full(self.item * self.sums * (1 if self.single else self.tiles * strips))
         if self.each * w.threads > size * p["scratch"]:
@@ -125,7 +164,9 @@ class Panels:
         def part(z: str, _: list[str]) -> None:
             count = w.smaller(self.depth, w.subtracted(self.k, z))
             last = w.op(f"icmp sge i64 {w.add(z, self.depth)}, {self.k}")
-            self._pack(1, x.b, (j, z), count, Tiles(m.b, strips, self.wide, self.wide, self.strip))
+            b = self.strips.at(w, x.b.pointer, j, z) if self.packed else m.b
+            if not self.packed:
+                self._pack(1, x.b, (j, z), count, Tiles(b, strips, self.wide, self.wide, self.strip))
 
             def rows(r: str | int) -> None:
                 begin = w.mul(r, self.some * self.tall)
@@ -135,7 +176,7 @@ class Panels:
                 self._pack(0, x.a, (block.i, z), count, Tiles(m.a, tiles, self.tall, self.lead, self.tile))
 
                 def tile(t: str, s: str) -> None:
-                    self._tile(x, m, block, (t, s), _Part(z, count, last))
+                    self._tile(x, m._replace(b=b), block, (t, s), _Part(z, count, last))
 
                 if self.by_rows:
                     w.loop(tiles, lambda t, _: w.loop(strips, lambda s, _: tile(t, s)) and None)
@@ -319,3 +360,37 @@ def emit_panels(
 
 def _full(size: int) -> int:
     return -(-size // _LINE) * _LINE
+
+
+def _operands(p: Params) -> tuple[Operand, ...]:
+    """b [k, n] ([n, k] if `tb`) of `dtype` -> its strips, for products that are told it is `packed`, and whose `panels` have as
+    many turns and columns as a `part`.
+    """
+    dtype, size = dtype_of(p), strip_elements(p["n"], p["k"], *p["part"])
+    return Operand(dtype, p["n"] * p["k"], "in"), Operand(dtype, size, "out")
+
+
+def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """Threads share the parts."""
+    n, k, (depth, columns) = p["n"], p["k"], p["part"]
+
+    def part(number: str | int) -> None:
+        block, at = w.divided(number, strips.parts)
+        j, z = w.mul(block, columns), w.mul(at, depth)
+        width, count = w.smaller(columns, w.subtracted(n, j)), w.smaller(depth, w.subtracted(k, z))
+        some = w.divided(w.add(width, strips.wide - 1), strips.wide)[0]
+        pack(w, b, (j, z), count, Tiles(strips.at(w, pointers[1], j, z), some, strips.wide, strips.wide, strips.apart))
+
+    with w.elements(REGISTER[dtype_of(p)]):
+        strips = Strips.of(w, depth, columns, k)
+        b = Side(pointers[0], n, *((k, 1) if p["tb"] else (1, n)))
+        w.share(math.ceil(n / columns) * strips.parts, part)
+
+
+def _twin(p: Params, b: Array, out: Array) -> None:
+    """The numbers as they are, in front."""
+    out[:] = 0
+    out[: b.size] = b
+
+
+PACK_PANELS = Emitter(_operands, _emit, _twin)

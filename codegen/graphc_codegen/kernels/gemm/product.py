@@ -20,7 +20,7 @@ from graphc_codegen.kernels.gemm import sweep
 from graphc_codegen.kernels.gemm.fetch import FAR_AWAY, Rows, Strip, beside, far_extras
 from graphc_codegen.kernels.gemm.pack import Tiles
 from graphc_codegen.kernels.gemm.pairs import as_scalars, pack_pairs, pairs_of, places
-from graphc_codegen.kernels.gemm.panels import Matrices, emit_panels
+from graphc_codegen.kernels.gemm.panels import Matrices, emit_panels, strip_elements
 from graphc_codegen.kernels.gemm.plan import (
     FINISHES,
     VECTORS,
@@ -122,7 +122,8 @@ def operands(p: Params) -> tuple[Operand, ...]:
     With `triangle` = "a" the matrices of a, as it is stored, are square and hold zeros above their diagonal, which need not be
     multiplied. With "c" those of c are square, and what is above their diagonal does not count: it may be anything.
 
-    With `tiles` the second factor may be `packed`: what `pack_factor` has made of numbers of that dtype.
+    With `tiles` the second factor may be `packed`: what `pack_factor` has made of numbers of that dtype; with `panels` what
+    `pack_panels` has.
 
     `rounds` has the numbers of factors of float32 that are rounded to bfloat16 as they are read; the others are that in memory.
     Only products with panels can.
@@ -132,7 +133,10 @@ def operands(p: Params) -> tuple[Operand, ...]:
     results = [Operand(dtype, c.size, "out")] if plain else list(epilogue.operands(p, domain(p)))
     if "scratch" in p:
         results.insert(len(p.get("extras", ())), Operand(dtype, p["scratch"], "out"))
-    second = packed_elements(p) if "packed" in p else b.size
+    if "packed" in p:
+        second = packed_elements(p) if "tiles" in p else strip_elements(p["n"], p["k"], *p["panels"][::2])
+    else:
+        second = b.size
     return Operand(dtype, a.size, "in"), Operand(dtype, second, "in"), *results
 
 
@@ -169,7 +173,7 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         )
         return
     pairs = pairs_of(w, factors, p.get("rounds", ()))
-    if memory and not few_rows(p, w.floats):
+    if memory and ("packed" in p or not few_rows(p, w.floats)):
         emit_panels(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory, pairs)
         return
     way = choose(p, w.lanes, pairs=pairs is not None)

@@ -20,7 +20,7 @@ def twin(p: Params, a: Array, b: Array, *rest: Array) -> None:
     )
     if "packed" in p:
         stored = b.view(numpy_dtype("bfloat16")) if p["packed"] == "bfloat16" else b
-        b = stored[: p["n"] * p["k"]].astype(np.float32)
+        b = stored[: p["n"] * p["k"]].astype(a.dtype)
     at_a, at_b, at_c = (_elements(v, axes_of(p), shape) for v, shape in zip(views(p), shapes(p), strict=True))
     stored = np.tril(a[at_a]) if p.get("triangle") == "a" else a[at_a]
     left = stored.swapaxes(-1, -2) if p["ta"] else stored

@@ -79,6 +79,30 @@ def test_product(
         assert (error <= (1e-14 if dtype == "float64" else 1e-6) * scale).all(), where
 
 
+@settings(max_examples=15, deadline=None, phases=(Phase.generate,))
+@given(
+    m=SIZE,
+    n=SIZE,
+    k=SIZE,
+    tb=st.booleans(),
+    panels=st.sampled_from(PARTS),
+    dtype=st.sampled_from(["float32", "float64"]),
+    block=st.sampled_from([0, 3]),
+)
+def test_a_factor_that_is_packed_before(m: int, n: int, k: int, tb: bool, panels: Any, dtype: str, block: int) -> None:
+    """The same bits as those of a product that copies it itself."""
+    more = {"dtype": dtype} if dtype == "float64" else {"block": block} if block else {}
+    p = _params(m, n, k, False, tb, panels, **more)
+    left, right, *_ = _operands(p, dtype)
+    how = {"n": n, "k": k, "tb": tb, "part": panels[::2], **({"dtype": dtype} if dtype == "float64" else {})}
+    for vectors in ({"lanes": 16}, {"lanes": 8}, {"lanes": 4}, {"divided": True}):
+        (made,) = run_kernel("pack_panels", how, right, **vectors)
+        got = run_kernel("gemm", p | {"packed": dtype}, left, made, **vectors)[1]
+        np.testing.assert_array_equal(got, run_kernel("gemm", p, left, right, **vectors)[1])
+    (plain,) = run_twin("pack_panels", how, right)
+    same(run_twin("gemm", p | {"packed": dtype}, left, plain)[1], run_twin("gemm", p, left, right)[1])
+
+
 @pytest.mark.parametrize(("ta", "tb"), [(False, False), (True, False), (False, True), (True, True)])
 def test_sizes_as_they_are_chosen(ta: bool, tb: bool) -> None:
     """With few rows and terms long vectors do without the panels."""
