@@ -208,6 +208,15 @@ def test_convolutions_of_single_pixels_are_products(threads: int) -> None:
     agreeing(graph, threads)
 
 
+@pytest.mark.parametrize(("size", "columns"), [(56, 3 * 196), (64, 256)])
+def test_windows_side_by_side_are_one_product_where_images_would_leave_vectors_empty(size: int, columns: int) -> None:
+    out = size // 4
+    graph = conv(f"3,8,{size},{size}", "64,8,4,4", f"3,64,{out},{out}", "stride=(4, 4)")
+    (kernel,) = [c.kernel for c in calls(lower(graph)) if isinstance(c.kernel, NamedKernel)]
+    assert (kernel.name, kernel["n"]) == ("gemm", columns)
+    agreeing(graph, 1)
+
+
 def test_gradients_of_few_pixels_stay_direct() -> None:
     one, four = (Sizes(n, 64, 64, 24, 24, 3, 3, 24, 24, 1, 1) for n in (1, 4))
     assert choice.kernel(one, transposed=False) == "conv2d_winograd"

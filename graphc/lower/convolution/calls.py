@@ -23,6 +23,9 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
     """out = the convolution of x."""
     x, weight, out, geometry = _along_rows(x, weight, out, geometry)
     if _patches(weight.type, geometry) and _is_whole(x.type, geometry):
+        if choice.patches_in_columns(Sizes.forward(x.type, weight.type, out.type, geometry)):
+            columns.convolve(k, x, weight, out, geometry)
+            return
         image, _, _ = split(k, x, geometry.pad, geometry.stride, geometry.stride)
         (n, _, oh, ow), (flat, taps) = out.type.shape, _flat(weight)
         pixels = image._replace(type=TensorType("float32", (n, x.type.shape[1] * taps, oh, ow)))

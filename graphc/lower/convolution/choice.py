@@ -51,6 +51,8 @@ _PRODUCT, _COLUMN, _RETURN, _ADD, _WORTH_COLUMNS, _WORTH_SUMMED, _MOST = 1.15, 1
 _CHANNELS, _PACKED, _WORTH_CHANNELS = 1.35, 40, 1.05
 #: A product of pixels needs so many of them and so many channels to be faster than the direct kernel.
 _LEAST_PIXELS, _LEAST_SEEN = 128, 16
+#: Of patches: how much longer a product for each image may take than with full vectors, and terms of one that are many.
+_FULL, _LEAST_SUMS = 1.03, 128
 #: Pixels of all images that a product sums up for a weight.
 _MOST_SUMMED = 1 << 14
 #: Elements of an image in the second-level cache; how many times as long a larger one takes.
@@ -149,6 +151,13 @@ def pixels(z: Sizes, geometry: Geometry) -> bool:
     if (z.h, z.w) != (z.oh, z.ow):  # A phase of images whose last pixels nothing sees.
         return False
     return z.oh * z.ow >= _LEAST_PIXELS and min(z.ci, z.co) >= _LEAST_SEEN
+
+
+def patches_in_columns(z: Sizes) -> bool:
+    """Whether windows side by side should be columns of all images: a product for each image would leave vectors partly empty."""
+    pixels = z.oh * z.ow
+    empty = _full(pixels) > _FULL * pixels
+    return z.groups == 1 and z.n > 1 and empty and pixels >= _LEAST_PIXELS and z.ci * z.kh * z.kw >= _LEAST_SUMS
 
 
 def few(z: Sizes, geometry: Geometry, *, transposed: bool) -> str:
