@@ -119,10 +119,10 @@ def _conv_work(p: Params) -> Work:
 
 
 def _winograd_work(p: Params) -> Work:
-    """A quarter of the products, along one axis as many as F(4, taps) has, but transforms of both images."""
+    """The products of F(4, taps), along both axes or one, and transforms of both images."""
     pixels = _product(p, "n", "ci", "oh", "ow") + _product(p, "n", "co", "oh", "ow")
-    taps = _product(p, "kh", "kw")
-    return Work(_conv_work(p).products / (4 * taps / (taps + 3) if "step" in p else 4), pixels)
+    fewer = math.prod(4 * taps / (taps + 3) for taps in (p["kh"], p["kw"]))
+    return Work(_conv_work(p).products / fewer, pixels)
 
 
 def _attention_work(p: Params, products: int) -> Work:

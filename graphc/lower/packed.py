@@ -11,8 +11,8 @@ from graphc.ir.types import HALVES
 from graphc.lower import products, tiles
 from graphc.lower.products import with_memory
 from graphc.lower.rewrite import Context, Statements
-from graphc.lower.statements import calls, operands, params_of, with_blocks, without_half
-from graphc_codegen.program import Call, For, NamedKernel
+from graphc.lower.statements import operands, params_of, with_blocks, without_half
+from graphc_codegen.program import Call, For, NamedKernel, blocks
 
 #: Turns of a loop for which a copy pays.
 _LEAST_TURNS = 4
@@ -22,9 +22,9 @@ def pack_factors(body: Statements, context: Context) -> Statements:
     """Copy what a loop multiplies by and does not write: to tiles where the processor has them and products gain by it, else to
     the strips of a product with panels.
 
-    before:  for 64 turns   b4 = gemm(b3, b1) {m=32, n=512, k=128}
-    after:   b5 = pack_panels(b1) {n=512, k=128, part=(128, 512)}
-             for 64 turns   b6, b4 = gemm(b3, b5) {m=32, n=512, k=128, panels=(128, 32, 512, 32), scratch=..., packed=float32}
+    before:  for 64 turns   b4 = gemm(b3, b1) {m=32, n=512, k=256}
+    after:   b5 = pack_panels(b1) {n=512, k=256, part=(256, 512)}
+             for 64 turns   b6, b4 = gemm(b3, b5) {m=32, n=512, k=256, panels=(256, 32, 512, 32), scratch=..., packed=float32}
     """
     done: list[Statements] = []
     for stmt in body:
@@ -38,7 +38,7 @@ def pack_factors(body: Statements, context: Context) -> Statements:
 
 def _before(loop: For, context: Context) -> Statements:
     """The loop behind what its products read."""
-    inside = {w.buffer for w in loop.windows}.union(*(operands(call)[1] for call in calls(loop.body)))
+    inside = _changing(loop)
     made: dict[tuple[int, NamedKernel], Call] = {}
 
     def copied(call: Call, kernel: NamedKernel, elements: int) -> int:
@@ -70,6 +70,20 @@ def _before(loop: For, context: Context) -> Statements:
 
     turn = tuple(told(stmt) if isinstance(stmt, Call) else stmt for stmt in loop.body)
     return (*made.values(), replace(loop, body=turn))
+
+
+def _changing(loop: For) -> set[int]:
+    """The buffers that a turn may write or that are others in each: windows of loops inside it too, and where these lie."""
+    changing = {buffer for w in loop.windows for buffer in (w.buffer, w.within)}
+    for stmt in loop.body:
+        if isinstance(stmt, For):
+            changing |= _changing(stmt)
+        elif isinstance(stmt, Call):
+            changing.update(operands(stmt)[1])
+        else:
+            for block in blocks(stmt):
+                changing |= _changing(For(1, (), block))
+    return changing
 
 
 def _by(call: Call, params: Mapping[str, Any], factor: int) -> Call:

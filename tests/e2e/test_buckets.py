@@ -92,6 +92,13 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[tuple[Any, ...]]]] = {
         (4,),
         [(floats(n, 2, 6, 6),) for n in (2, 3, 4)],
     ),
+    "volumes": (
+        lambda: Net(
+            lambda self, x: self.back(self.conv(x)).mean((2, 3)), conv=nn.Conv3d(2, 3, 3), back=nn.Conv3dTranspose(3, 2, 2, 2)
+        ),
+        (4, 8),
+        [(floats(n, 2, 4, 5, 6),) for n in (2, 4, 7)],
+    ),
     "embedding": (
         lambda: Net(lambda self, x: (self.e(x[:, :-1]).mean(1), self.e(x[:, 1:]), ops.one_hot(x, 7)), e=nn.Embedding(7, 4)),
         {"inputs0": {0: (4,), 1: (8, 16)}},

@@ -81,15 +81,26 @@ def test_pooling_of_volumes(mode, kind):
     np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_convolution_of_volumes():
-    weight = array(4, 1, 2, 3, 2)
-    got = compiled(lambda x, w: ops.conv3d(x, w, None, (1, 2, 1), "valid", 0, (2, 1, 1), 2), VOLUME, weight)
-    windows = np.lib.stride_tricks.sliding_window_view(VOLUME.astype(np.float64), (3, 3, 2), axis=(2, 3, 4))
-    taken = windows[:, :, :, ::2, :, ::2]
-    wanted = np.concatenate(
-        [np.einsum("ndhwijk,oijk->nodhw", taken[:, g], weight[2 * g : 2 * g + 2, 0]) for g in (0, 1)], axis=1
+@pytest.mark.parametrize("groups", [1, 2])
+def test_convolution_of_volumes(groups):
+    """All slices that a window meets at once, and one after the other where each channel is a group."""
+    each = 2 // groups
+    weight = array(4, each, 2, 3, 2)
+    got = compiled(
+        lambda x, w: ops.conv3d(x, w, None, (1, 2, 1), "pad", (1, 0, 0, 1, 1, 0), (2, 1, 1), groups), VOLUME, weight
     )
-    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+    padded = np.pad(VOLUME.astype(np.float64), ((0, 0), (0, 0), (1, 0), (0, 1), (1, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3, 2), axis=(2, 3, 4))
+    taken = windows[:, :, :, ::2, :, ::2]
+    wanted = [
+        np.einsum(
+            "ncdhwijk,ocijk->nodhw",
+            taken[:, g * each : (g + 1) * each],
+            weight[g * 4 // groups : (g + 1) * 4 // groups],
+        )
+        for g in range(groups)
+    ]
+    np.testing.assert_allclose(got, np.concatenate(wanted, axis=1), rtol=1e-4, atol=1e-5)
     with pytest.raises(graphc.ShapeError, match="deeper than the padded volume"):
         ops.conv3d(Tensor(VOLUME), Tensor(array(1, 2, 9, 1, 1)))
 

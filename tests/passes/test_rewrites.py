@@ -394,3 +394,20 @@ def test_loops_multiply_by_what_was_packed_before(how: str, wide: int) -> None:
     assert sum(k.name == "gemm" and "packed" in dict(k.params) for k in kernels) == to_tiles + to_strips
     if how in ("", multiplies_bfloat16()):
         close_to_reference(step.graph, lower(step.graph, bfloat16=lambda: how))
+
+
+def test_what_a_loop_inside_writes_is_not_packed_before_the_outer_one() -> None:
+    """It fills a buffer turn by turn, through a window."""
+    rng = np.random.default_rng(0)
+    a, q = (Tensor(rng.standard_normal(shape).astype(np.float32)) for shape in ((5, 300, 300), (16, 300)))
+
+    class Net(nn.Cell):
+        def construct(self, a: Tensor, q: Tensor) -> Tensor:
+            def outer(c: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+                _, made = ops.scan(lambda s, x: (ops.sin(s + x), s * x), rows[0], rows)
+                return c * 0.9, ops.matmul(q + c, made)
+
+            return ops.scan(outer, q * 0, a)[1]
+
+    step = graphc.compile(Net(), a, q)
+    close_to_reference(step.graph, lower(step.graph))

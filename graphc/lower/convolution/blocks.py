@@ -35,7 +35,9 @@ class Blocks:
 
     @classmethod
     def of(cls, z: Sizes, geometry: Geometry) -> Self | None:
-        """The blocks of least products; None for windows that are a single one or along one axis, with groups or a dilation."""
+        """The blocks of least products; None for windows that are a single one or along one axis, with groups or a dilation, or
+        with a stride along rows that kernels do not read.
+        """
         kernel, stride = (z.kh, z.kw), geometry.stride
         if z.groups > 1 or geometry.dilation != (1, 1) or min(kernel) < 2 or stride[1] > _STEP:
             return None

@@ -1,7 +1,7 @@
 """Which kernel makes a convolution: the direct one or one of Winograd's; and what the latter are told.
 
 F(4x4, 3x3) makes 4 x 4 outputs with 36 products for a pair of channels instead of 144, but transforms images and weights. For few
-channels and many images see `batch`, for windows of one row or column `lines`, for few pixels `columns`.
+channels and many images see `batch`, for windows along one axis `lines`, for others `blocks`, for few pixels `columns`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Convolutions of few pixels as matrix products: what a tap sees of all images, side by side, is a row of columns.
+"""Convolutions of few pixels, and patches, as matrix products: what a tap sees of all images, side by side, is a row of columns.
 
 Lanes are then pixels of all images; the direct kernel's are those of one, which a few do not fill.
 """

@@ -224,6 +224,7 @@ def _declare(
             double=doubles.convolve_input,
         ),
         batch=batches.images,
+        pad=padding.rows(0),
         samples=lambda: _samples(cases, "dy", "w"),
         doc=f"gradient of {name} for its images",
     )

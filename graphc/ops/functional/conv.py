@@ -22,9 +22,6 @@ Pad = tuple[int, int, int, int]
 
 Pair = tuple[int, int]
 
-#: Elements of the images that a convolution of volumes makes at once.
-_MOST_STACKED = 1 << 26
-
 
 def same_pad(size: Pair, kernel: Pair, stride: Pair, dilation: Pair) -> Pad:
     """(top, bottom, left, right) for ceil(size / stride) windows; an odd element goes to the end."""
@@ -189,7 +186,7 @@ def conv3d(
     groups: int = 1,
 ) -> Tensor:
     """Cross-correlation of volumes [N,C,D,H,W] with windows [out,C/groups,kd,kh,kw]: one of images whose channels are, for each
-    channel, the slices of the volume that a window meets.
+    channel, the slices of the volume that a window meets; with a group for each channel a sum over these.
     """
     strides, dilations, mode = triple(stride), triple(dilation), pad_mode.lower()
     front, *around = padded_ends(input.shape[2:], triple(weight.shape[2:]), strides, dilations, mode, padding)
@@ -208,7 +205,7 @@ def conv3d(
         return expand_dims(transpose(part, (0, 2, 1, 3, 4)), 3)
 
     # Channels of their own have kernels of their own, which want one channel a group.
-    together = 1 if groups == channels > 1 else max(1, _MOST_STACKED // max(1, n * count * channels * h * w))
+    together = 1 if groups == channels > 1 else kd
     total: Any = None
     for first in range(0, kd, together):
         parts = [met(i) for i in range(first, min(kd, first + together))]

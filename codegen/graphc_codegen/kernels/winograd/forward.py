@@ -39,8 +39,8 @@ def operands(p: Params) -> tuple[Operand, ...]:
 
     y[n, o, oy, ox] = sum of x[n, i, oy - top + ky, ox - left + kx] * weight[o, i, ky, kx], where x is zero outside, with the
     taps of the kernel flipped if `transposed`. Windows are of 3 x 3 or 2 x 2. With `views`, pairs (row, column), and a `stride`,
-    x has ci / views channels: channel i of view v sees pixel (row + sh (oy + ky), column + sw (ox + kx)), and no `top` and `left`
-    are given. The stride of columns is 1 or 2.
+    x has ci / views channels: channel i of view v sees pixel (row + sh (oy + ky), column + sw (ox + kx)), and `top` and `left`
+    do not count. The stride of columns is 1 or 2.
 
     At most `parts` threads share the work; `scratch` is the size of their memory, with which blocks grow: 36 ci co for the
     weights (25 for 2 x 2), and for each thread 36 (ci + co) for each tile of a block, and some more. May have an epilogue, whose

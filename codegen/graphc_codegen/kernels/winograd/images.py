@@ -7,13 +7,14 @@ so that S stays small; then horizontally, lanes being tiles, into V[points][chan
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise, takewhile
 
 from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.microkernel import load_pieces
 from graphc_codegen.kernels.vectors import deinterleave, shuffle
-from graphc_codegen.kernels.winograd.plan import Memory, Plan, Rows, Run, runs
+from graphc_codegen.kernels.winograd.plan import Memory, Plan, Rows, Run, View, runs
 from graphc_codegen.kernels.winograd.transforms import OUT, transpose_quads
 from graphc_codegen.writer import Writer, vec
 
@@ -23,7 +24,8 @@ class Image:
     """What is transformed: `rows` rows of the image make a row of tiles, of which one has 4 rows more before it than the last.
 
     Rows and columns are `stride` pixels apart, the first ones `top` and `column`, that of a tile's first column. `before` columns
-    beside its four and `behind` behind them count too. Channels go to V from `first` on, whose points are `distance` apart.
+    beside its four and `behind` behind them count too. Channels go to V from `first` on, whose points are `distance` apart. With
+    `views` views each is `down` rows further than the last, and its channels are `further` behind.
     """
 
     channels: int
@@ -38,27 +40,42 @@ class Image:
     behind: int
     first: int
     distance: int
+    views: int = 1
+    down: int = 0
+    further: int = 0
 
     @classmethod
     def inputs(cls, z: Plan) -> list[Image]:
-        """Patches of each view: B^T d B."""
-        return [
-            cls(
-                channels=z.channels_in,
-                height=z.h,
-                width=z.w,
-                rows=z.side,
-                top=view.row,
-                column=view.column + z.stride[1] * view.before,
-                stride=z.stride,
-                axis=z.points.input,
-                before=view.before,
-                behind=z.taps - 1 - view.before,
-                first=k * z.channels_in,
-                distance=z.v,
-            )
-            for k, view in enumerate(z.views)
-        ]
+        """Patches of the views: B^T d B. Those that see the same columns are one, as long as their rows are as far apart."""
+        made: list[Image] = []
+        by_columns: dict[View, list[tuple[int, int]]] = {}
+        for k, view in enumerate(z.views):
+            by_columns.setdefault(replace(view, row=0), []).append((view.row, k * z.channels_in))
+        for view, places in by_columns.items():
+            while places:
+                count, (down, further) = _regular(places)
+                row, first = places[0]
+                made.append(
+                    cls(
+                        channels=z.channels_in,
+                        height=z.h,
+                        width=z.w,
+                        rows=z.side,
+                        top=row,
+                        column=view.column + z.stride[1] * view.before,
+                        stride=z.stride,
+                        axis=z.points.input,
+                        before=view.before,
+                        behind=z.taps - 1 - view.before,
+                        first=first,
+                        distance=z.v,
+                        views=count,
+                        down=down,
+                        further=further,
+                    )
+                )
+                places = places[count:]
+        return made
 
     @classmethod
     def gradient(cls, z: Plan) -> Image:
@@ -70,28 +87,40 @@ class Image:
         return self.height * self.width
 
 
-def transform_image(w: Writer, z: Plan, image: Image, pixels: str, memory: Memory, rows: Rows, target: str) -> None:
-    """V of a block at `target`, channel by channel."""
+def _regular(places: Sequence[tuple[int, int]]) -> tuple[int, tuple[int, int]]:
+    """How many of the first pairs of numbers are as far apart as the first two, and how far."""
+    if len(places) == 1:
+        return 1, (0, 0)
+    steps = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(places)]
+    return 1 + len(list(takewhile(steps[0].__eq__, steps))), steps[0]
 
-    def channel(c: str | int) -> None:
+
+def transform_image(w: Writer, z: Plan, image: Image, pixels: str, memory: Memory, rows: Rows, target: str) -> None:
+    """V of a block at `target`, view by view and channel by channel."""
+
+    def channel(view: str | int, c: str | int) -> None:
+        top = w.linear((view, image.down), (image.top, 1))
+
         def row(i: str | int, n: str | int, ty: str | int) -> None:
-            _vertically(
-                w, z, image, w.at(pixels, w.linear((n, image.channels * image.plane), (c, image.plane))), memory, i, ty
-            )
+            plane = w.at(pixels, w.linear((n, image.channels * image.plane), (c, image.plane)))
+            _vertically(w, z, image, plane, memory, i, ty, top)
 
         rows.each(w, z, row)
-        place = w.at(target, w.linear((c, z.tiles), (image.first * z.tiles, 1)))
+        first = w.linear((view, image.further), (image.first, 1), (c, 1))
+        place = w.at(target, w.mul(first, z.tiles))
         w.repeat(z.tiles // w.lanes, lambda g: _horizontally(w, z, image, memory, place, g))
 
-    w.repeat(image.channels, channel)
+    w.repeat(image.views, lambda view: w.repeat(image.channels, partial(channel, view)))
 
 
-def _vertically(w: Writer, z: Plan, image: Image, plane: str, memory: Memory, i: str | int, ty: str | int) -> None:
+def _vertically(
+    w: Writer, z: Plan, image: Image, plane: str, memory: Memory, i: str | int, ty: str | int, top: str | int
+) -> None:
     """A row of tiles into S; rows of the image outside of it are zeros."""
     down, step = image.stride
     sources = []
     for r in range(image.rows):
-        y = w.linear((ty, OUT * down), (r * down + image.top, 1))
+        y = w.linear((ty, OUT * down), (top, 1), (r * down, 1))
         if isinstance(y, int):
             sources.append(w.at(plane, y * image.width) if 0 <= y < image.height else memory.zeros)
             continue

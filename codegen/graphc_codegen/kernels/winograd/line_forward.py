@@ -27,7 +27,7 @@ def operands(p: Params) -> tuple[Operand, ...]:
 
     y[n, o, l, q] = sum of x[n, i, l, q - left + k * step] * weight[o, i, k], where x is zero outside, with the taps flipped if
     `transposed`. With `views`, which are pixels, x has ci / views channels, channel i of view v sees
-    x[n, i, l, v + q + k * step], and no `left` is given. Other sizes are those of a window of one row, without rows of padding.
+    x[n, i, l, v + q + k * step], and `left` does not count. Other sizes are those of a window of one row, without padding above.
 
     At most `parts` threads share the work; `scratch` is the size of their memory, with which blocks grow: 6 ci co for the
     weights, and for each thread 6 (ci + co) for each tile of a block, and some more. With two taps it is 5 instead of 6, with

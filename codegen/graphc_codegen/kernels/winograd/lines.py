@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Self
 
 from graphc_codegen.errors import CodegenError
@@ -186,7 +187,7 @@ def _below(w: Writer, starts: Sequence[tuple[str | int, int]], size: int) -> lis
 class Stretch:
     """Rows of a vector of tiles: row r has the pixels that are r steps behind the first. Masks keep to the line."""
 
-    def __init__(self, w: Writer, z: Lines, place: Place, shift: int, size: int, count: int) -> None:
+    def __init__(self, w: Writer, z: Lines, place: Place, shift: str | int, size: int, count: int) -> None:
         """Of `count` rows from pixel `shift` behind the place's output, in a line of `size` pixels."""
         self.w, self.z, self.count, self.first = w, z, count, w.add(place.output, shift)
         self._groups = [list(range(min(OUT, count - r))) for r in range(0, count, OUT)]
@@ -286,14 +287,22 @@ def to_points(w: Writer, z: Lines, b: str | int, pixels: str, target: str, *, gr
     plane, tiles = z.h * size, z.stacked * z.step
     spare = gradient and z.narrow and tiles < z.lanes
 
-    def vector(view: int, i: str | int, place: Place, c: str | int) -> None:
-        stretch = Stretch(w, z, place, firsts[view], size, count)
+    def vector(view: str | int, shift: str | int, i: str | int, place: Place, c: str | int) -> None:
+        stretch = Stretch(w, z, place, shift, size, count)
         rows = stretch.load(w.at(pixels, w.linear((place.image, channels * plane), (c, plane), (place.line, size))))
         if spare:
             rows = [w.select(mask(tiles, z.lanes), row, "zeroinitializer") for row in rows]
-        at = w.at(target, w.linear((c, z.tiles), (i, z.lanes), (view * channels * z.tiles, 1)))
+        at = w.at(target, w.linear((c, z.tiles), (i, z.lanes), (view, channels * z.tiles)))
         for e, value in enumerate(axis(w, rows)):
             w.vstore(value, w.at(at, e * distance))
 
-    for view in range(len(firsts)):
-        each_vector(w, z, b, channels, partial(vector, view))
+    steps = {b - a for a, b in pairwise(firsts)}
+    if len(steps) == 1:
+        (step,) = steps
+        w.repeat(
+            len(firsts),
+            lambda k: each_vector(w, z, b, channels, partial(vector, k, w.linear((k, step), (firsts[0], 1)))),
+        )
+    else:
+        for view, first in enumerate(firsts):
+            each_vector(w, z, b, channels, partial(vector, view, first))

@@ -112,8 +112,8 @@ class Sums(Blocks):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a channel of the products sees the image: tap (i, j) of output (y, x) is pixel (`row` + i, `column` + j) times the
-    stride, plus that of (y, x).
+    """How a channel of the products sees the image: tap (i, j) of output (y, x) is the pixel in row `row` + (y + i) sh and column
+    `column` + (x + j) sw, with the strides sh and sw.
 
     A patch is `before` columns beside a tile's four, these, and others behind them.
     """
