@@ -32,7 +32,7 @@ _LEAST_TERMS, _LEAST_SUMMED = 72, 64
 #: How many times as long the direct kernel takes that walks over phases, which are copied first.
 _STRIDED = 1.15
 #: Cycles to add to each element of sums for the weights, for a vector of one lane, if they are so many that memory has them.
-_SUMMED_FAR, _FAR_SUMS = 20, 1 << 21
+_SUMMED_FAR, _FAR_SUMS = 80, 1 << 21
 #: Transformed images of a thread stay below so many elements, but for so many tiles there is room anyway.
 _CACHE, _LEAST_TILES = 128 * 1024, 48
 #: Cycles for a vector of pixels that are pooled by a kernel of its own, and of their gradients. Windows have so many pixels at

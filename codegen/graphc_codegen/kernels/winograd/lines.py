@@ -287,7 +287,7 @@ def to_points(w: Writer, z: Lines, b: str | int, pixels: str, target: str, *, gr
     plane, tiles = z.h * size, z.stacked * z.step
     spare = gradient and z.narrow and tiles < z.lanes
 
-    def vector(view: str | int, shift: str | int, i: str | int, place: Place, c: str | int) -> None:
+    def vector(shift: str | int, view: str | int, i: str | int, place: Place, c: str | int) -> None:
         stretch = Stretch(w, z, place, shift, size, count)
         rows = stretch.load(w.at(pixels, w.linear((place.image, channels * plane), (c, plane), (place.line, size))))
         if spare:
@@ -296,13 +296,13 @@ def to_points(w: Writer, z: Lines, b: str | int, pixels: str, target: str, *, gr
         for e, value in enumerate(axis(w, rows)):
             w.vstore(value, w.at(at, e * distance))
 
-    steps = {b - a for a, b in pairwise(firsts)}
-    if len(steps) == 1:
-        (step,) = steps
-        w.repeat(
-            len(firsts),
-            lambda k: each_vector(w, z, b, channels, partial(vector, k, w.linear((k, step), (firsts[0], 1)))),
-        )
+    def any_view(i: str | int, place: Place, number: str | int) -> None:
+        # Not two loops, as in `transform_image`.
+        view, c = w.divided(number, channels)
+        vector(w.linear((view, firsts[1] - firsts[0]), (firsts[0], 1)), view, i, place, c)
+
+    if len({b - a for a, b in pairwise(firsts)}) == 1:
+        each_vector(w, z, b, len(firsts) * channels, any_view)
     else:
         for view, first in enumerate(firsts):
-            each_vector(w, z, b, channels, partial(vector, view, first))
+            each_vector(w, z, b, channels, partial(vector, first, view))
