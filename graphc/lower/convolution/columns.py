@@ -93,7 +93,7 @@ def _add_up(k: CallBuilder, columns: Operand, dx: Operand, first: int, geometry:
         _add_copies(k, made, math.prod(count), dx, first * ci * h * w)
 
 
-def _add_copies(k: CallBuilder, copies: Operand, count: int, dx: Operand, start: int = 0) -> None:
+def _add_copies(k: CallBuilder, copies: Operand, count: int, dx: Operand, start: int) -> None:
     """dx from an element on is the sum of so many copies, one after the other."""
     size = copies.type.size // count
     walks = (Walk(copies, 0, (size, 1)),), Walk(dx, start, (0, 1))
