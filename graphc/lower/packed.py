@@ -38,7 +38,7 @@ def pack_factors(body: Statements, context: Context) -> Statements:
 
 def _before(loop: For, context: Context) -> Statements:
     """The loop behind what its products read."""
-    inside = _changing(loop)
+    inside = _changing((loop,))
     made: dict[tuple[int, NamedKernel], Call] = {}
 
     def copied(call: Call, kernel: NamedKernel, elements: int) -> int:
@@ -72,17 +72,17 @@ def _before(loop: For, context: Context) -> Statements:
     return (*made.values(), replace(loop, body=turn))
 
 
-def _changing(loop: For) -> set[int]:
-    """The buffers that a turn may write or that are others in each: windows of loops inside it too, and where these lie."""
-    changing = {buffer for w in loop.windows for buffer in (w.buffer, w.within)}
-    for stmt in loop.body:
-        if isinstance(stmt, For):
-            changing |= _changing(stmt)
-        elif isinstance(stmt, Call):
+def _changing(body: Statements) -> set[int]:
+    """The buffers that a turn may write or that are others in each: windows of loops, and where these lie."""
+    changing: set[int] = set()
+    for stmt in body:
+        if isinstance(stmt, Call):
             changing.update(operands(stmt)[1])
-        else:
-            for block in blocks(stmt):
-                changing |= _changing(For(1, (), block))
+            continue
+        if isinstance(stmt, For):
+            changing.update(buffer for w in stmt.windows for buffer in (w.buffer, w.within))
+        for block in blocks(stmt):
+            changing |= _changing(block)
     return changing
 
 

@@ -17,8 +17,7 @@ from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
 from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
-from graphc_codegen.kernels.gemm.packed import PACK_FACTOR
-from graphc_codegen.kernels.gemm.panels import PACK_PANELS
+from graphc_codegen.kernels.gemm.packed import PACK_FACTOR, PACK_PANELS
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
 from graphc_codegen.kernels.narrow import has_halves, on_halves

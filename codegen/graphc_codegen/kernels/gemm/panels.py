@@ -5,23 +5,21 @@ first one. Tiles read both from one line after the other, whatever the strides. 
 thread's memory: a part's own sum begins with zero, so that sums stay short. If these parts are still too long (`block`), the
 sums of blocks are brought together in float64. The last part of a tile goes from the registers to the epilogue.
 
-What a loop multiplies by is copied once before it, all parts of it: `pack_panels`.
+What a loop multiplies by is copied once before it, all parts of it: see `packed`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
-from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import epilogue
-from graphc_codegen.kernels.base import LINE, Array, Emitter, Operand, Params
+from graphc_codegen.kernels.base import LINE, Params
 from graphc_codegen.kernels.gemm.fetch import Rows, beside
 from graphc_codegen.kernels.gemm.pack import TOGETHER, Tiles, pack, rounded_up, spare
 from graphc_codegen.kernels.gemm.pairs import Pairs, pack_pairs
-from graphc_codegen.kernels.gemm.plan import VECTORS, Side, domain, dtype_of, item_size
+from graphc_codegen.kernels.gemm.plan import VECTORS, Side, domain, item_size
 from graphc_codegen.kernels.microkernel import Segment, contiguous, registers, splat_tile
 from graphc_codegen.writer import Writer
 
@@ -360,37 +358,3 @@ def emit_panels(
 
 def _full(size: int) -> int:
     return -(-size // _LINE) * _LINE
-
-
-def _operands(p: Params) -> tuple[Operand, ...]:
-    """b [k, n] ([n, k] if `tb`) of `dtype` -> its strips, for products that are told it is `packed`, and whose `panels` have as
-    many turns and columns as a `part`.
-    """
-    dtype, size = dtype_of(p), strip_elements(p["n"], p["k"], *p["part"])
-    return Operand(dtype, p["n"] * p["k"], "in"), Operand(dtype, size, "out")
-
-
-def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """Threads share the parts."""
-    n, k, (depth, columns) = p["n"], p["k"], p["part"]
-
-    def part(number: str | int) -> None:
-        block, at = w.divided(number, strips.parts)
-        j, z = w.mul(block, columns), w.mul(at, depth)
-        width, count = w.smaller(columns, w.subtracted(n, j)), w.smaller(depth, w.subtracted(k, z))
-        some = w.divided(w.add(width, strips.wide - 1), strips.wide)[0]
-        pack(w, b, (j, z), count, Tiles(strips.at(w, pointers[1], j, z), some, strips.wide, strips.wide, strips.apart))
-
-    with w.elements(REGISTER[dtype_of(p)]):
-        strips = Strips.of(w, depth, columns, k)
-        b = Side(pointers[0], n, *((k, 1) if p["tb"] else (1, n)))
-        w.share(math.ceil(n / columns) * strips.parts, part)
-
-
-def _twin(p: Params, b: Array, out: Array) -> None:
-    """The numbers as they are, in front."""
-    out[:] = 0
-    out[: b.size] = b
-
-
-PACK_PANELS = Emitter(_operands, _emit, _twin)
