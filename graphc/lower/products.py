@@ -24,9 +24,11 @@ _LEAST_ROWS, _LEAST_COLUMNS = 16, 32
 _LEAST_ROWS_OF_STRIPS, _NEAR_FACTOR = 4, 1 << 18
 #: Terms of a part at most, about; bytes of a column of a block, of a row, and of a column that is copied of A at a time: times
 #: _DEPTH these stay in the second cache.
-_DEPTH, _ROWS, _COLUMNS, _NEAR_ROWS = 320, 3072, 4096, 768
+_DEPTH, _ROWS, _COLUMNS, _NEAR_ROWS = 320, 3072, 4096, 1024
 #: The widest and highest tile of any machine; blocks are filled up to whole tiles.
 _WIDE, _TALL = 32, 16
+#: Of fewer terms tiles of the same rows may follow each other; columns that are copied at a time where all rows are there.
+_FEW_TERMS, _FEW_COLUMNS = 256, 2 * _WIDE
 #: Blocks for each thread at most, so that all have about as much to do; and what it costs to copy an element of a row of A or of
 #: a column of B, for each turn of k, in multiply-adds.
 _BLOCKS, _COPY = 4, 8
@@ -131,9 +133,10 @@ def panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, int
     some = _even(rows, _NEAR_ROWS // item, 1)
     # Tiles of A may have 12 rows and take the memory of 16; those of 5 that of 8.
     tall, wide = rows + _TALL, -(-columns // _WIDE) * _WIDE
+    copied = min(wide, _FEW_COLUMNS) if some >= rows and k > _FEW_TERMS else wide
     # With a single part a tile's sums are only needed until the next one.
     sums = (8 if block else item) * (_TALL * _WIDE if depth >= k and not block else tall * wide)
-    each = item * (8 * (some + _TALL) // 5 + wide) * (depth + 4) + sums + 64 * (tall + columns) + 4096
+    each = item * (8 * (some + _TALL) // 5 + copied) * (depth + 4) + sums + 64 * (tall + columns) + 4096
     return (depth, rows, columns, some), -(-each // (64 * item)) * 64
 
 

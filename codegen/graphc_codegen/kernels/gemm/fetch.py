@@ -32,7 +32,7 @@ class Strip(NamedTuple):
     """Some columns of a matrix, of which each tile fetches its share: element (row, column) is number
     `first` + row * `deep` + column * `along`, and `deep` or `along` is 1.
 
-    A tile asks for rows or lines from the share `start` on to `start` + `share`, of `all` shares.
+    A tile asks for rows or lines from the share `start` on to `start` + `share`, of `all` shares, in this `cache`.
     """
 
     pointer: str
@@ -44,6 +44,7 @@ class Strip(NamedTuple):
     start: str | int
     share: int
     all: int
+    cache: int = 1
 
 
 def beside(
@@ -86,10 +87,10 @@ def _strip(w: Writer, x: Strip, number: str | int, turns: int) -> None:
         piece = w.add(first, k)
         if x.along == 1:
             for column in range(0, x.columns, LINE):
-                prefetch(w, x.pointer, w.linear((x.first, 1), (piece, x.deep), (column, 1)))
+                prefetch(w, x.pointer, w.linear((x.first, 1), (piece, x.deep), (column, 1)), cache=x.cache)
         else:
             line, row = w.divided(piece, x.columns)
-            prefetch(w, x.pointer, w.linear((x.first, 1), (line, LINE), (row, x.along)))
+            prefetch(w, x.pointer, w.linear((x.first, 1), (line, LINE), (row, x.along)), cache=x.cache)
 
 
 def far_extras(finish: epilogue.Finish | None) -> list[tuple[str, tuple[int, ...]]]:

@@ -1,9 +1,10 @@
 """Large products, block by block of C: for each part of k a thread copies what it reads of A and B into memory of its own.
 
 The part of B is copied once for a block, that of A some rows at a time, which stay in the second cache; a strip of B stays in the
-first one. Tiles read both from one line after the other, whatever the strides. What the parts of k give is added up in the
-thread's memory: a part's own sum begins with zero, so that sums stay short. If these parts are still too long (`block`), the
-sums of blocks are brought together in float64. The last part of a tile goes from the registers to the epilogue.
+first one. If all rows of A are there, strips of B are copied a few at a time, while the next ones are fetched. Tiles read both
+from one line after the other, whatever the strides. What the parts of k give is added up in the thread's memory: a part's own sum
+begins with zero, so that sums stay short. If these parts are still too long (`block`), the sums of blocks are brought together in
+float64. The last part of a tile goes from the registers to the epilogue.
 
 What a loop multiplies by is copied once before it, all parts of it: see `packed`.
 """
@@ -16,7 +17,7 @@ from typing import NamedTuple, Self
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import LINE, Params
-from graphc_codegen.kernels.gemm.fetch import Rows, beside
+from graphc_codegen.kernels.gemm.fetch import Rows, Strip, beside, far_extras
 from graphc_codegen.kernels.gemm.pack import TOGETHER, Tiles, pack, rounded_up, spare
 from graphc_codegen.kernels.gemm.pairs import Pairs, pack_pairs
 from graphc_codegen.kernels.gemm.plan import VECTORS, Side, domain, item_size
@@ -27,6 +28,8 @@ from graphc_codegen.writer import Writer
 _SHORT, _NEAR = 128, 1 << 18
 #: Elements of a line of each matrix's memory.
 _LINE = 64
+#: Strips of B that are copied at a time where all rows of A are there.
+_GROUP = 2
 
 
 class Matrices(NamedTuple):
@@ -63,11 +66,13 @@ class _Memory(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A part of k: its first turn, how many it has, and an i1: whether it is the last one."""
+    """A part of k: its first turn, how many it has, and an i1: whether it is the last one; and the strip with which those in
+    memory begin, where not all of B's part is there."""
 
     z: str
     turns: str | int
     last: str
+    first: str | int = 0
 
 
 class Strips(NamedTuple):
@@ -136,11 +141,14 @@ class Panels:
         block = -(-int(p.get("block", full)) // (1 if pairs is None else 2))
         self.turns = min(-(-block // TOGETHER) * TOGETHER, full) if self.blocks else full
         self.type = "double" if self.blocks else w.element
+        #: Whether each strip of B is read once only, so that a few are copied at a time.
+        self.grouped = self.some >= self.tiles and not self.packed and not self.by_rows
         # In a thread's memory, counted in bytes.
         self.item = 8 if self.blocks else size
         self.at_b = _full(size * self.some * self.tile)
         strips = self.strips.number
-        self.at_zeros = self.at_b + (0 if self.packed else _full(size * strips * self.strip))
+        copied = 0 if self.packed else min(strips, _GROUP) if self.grouped else strips
+        self.at_zeros = self.at_b + _full(size * copied * self.strip)
         self.at_sums = self.at_zeros + _full(self.item * self.sums)
         self.each = self.at_sums + _full(self.item * self.sums * (1 if self.single else self.tiles * strips))
         if self.each * w.threads > size * p["scratch"]:
@@ -162,6 +170,11 @@ class Panels:
         def part(z: str, _: list[str]) -> None:
             count = w.smaller(self.depth, w.subtracted(self.k, z))
             last = w.op(f"icmp sge i64 {w.add(z, self.depth)}, {self.k}")
+            if self.grouped:
+                self._by_groups(
+                    x, m, _Block(i, j, height, width, self._tiles(height), strips, 0), _Part(z, count, last)
+                )
+                return
             b = self.strips.at(w, x.b.pointer, j, z) if self.packed else m.b
             if not self.packed:
                 self._pack(1, x.b, (j, z), count, Tiles(b, strips, self.wide, self.wide, self.strip))
@@ -169,7 +182,7 @@ class Panels:
             def rows(r: str | int) -> None:
                 begin = w.mul(r, self.some * self.tall)
                 left = w.smaller(self.some * self.tall, w.subtracted(height, begin))
-                tiles = w.divided(w.add(left, self.tall - 1), self.tall)[0]
+                tiles = self._tiles(left)
                 block = _Block(w.add(i, begin), j, left, width, tiles, strips, w.mul(r, self.some))
                 self._pack(0, x.a, (block.i, z), count, Tiles(m.a, tiles, self.tall, self.lead, self.tile))
 
@@ -190,6 +203,27 @@ class Panels:
 
         w.loop(self.k, part, step=self.depth)
 
+    def _tiles(self, rows: str | int) -> str | int:
+        return self.w.divided(self.w.add(rows, self.tall - 1), self.tall)[0]
+
+    def _by_groups(self, x: Matrices, m: _Memory, block: _Block, part: _Part) -> None:
+        """A part of k where all rows of A are copied: some strips of B at a time, which stay near until they are multiplied."""
+        w = self.w
+        self._pack(0, x.a, (block.i, part.z), part.turns, Tiles(m.a, block.tiles, self.tall, self.lead, self.tile))
+
+        def group(first: str, _: list[str]) -> None:
+            some = w.smaller(_GROUP, w.subtracted(block.strips, first))
+            column = w.add(block.j, w.mul(first, self.wide))
+            self._pack(1, x.b, (column, part.z), part.turns, Tiles(m.b, some, self.wide, self.wide, self.strip))
+            of = part._replace(first=first)
+
+            def strip(s: str, _: list[str]) -> None:
+                w.loop(block.tiles, lambda t, _: self._tile(x, m, block, (t, w.add(first, s)), of) and None)
+
+            w.loop(some, strip)
+
+        w.loop(block.strips, group, step=_GROUP)
+
     def _pack(self, operand: int, x: Side, at: tuple[str | int, str | int], count: str | int, to: Tiles) -> None:
         if self.pairs is None:
             pack(self.w, x, at, count, to)
@@ -205,12 +239,12 @@ class Panels:
         w, (t, s) = self.w, at
         number = 0 if self.single else w.linear((s, self.tiles), (block.before, 1), (t, 1))
         sums = w.at(m.sums, w.mul(number, self.sums), self.type)
-        fetch = self._fetch(x, m, block, at)
+        fetch = self._fetch(x, m, block, at, part)
         if self.blocks:
             self._in_blocks(m, at, part, sums, fetch)
             w.when(part.last, lambda: self._finished(x, sums, block, t, s))
             return
-        acc = self._multiplied(m, at, 0, part.turns, fetch)
+        acc = self._multiplied(m, at, part, (0, part.turns), fetch)
         if not self.single:
             first = w.op(f"icmp eq i64 {part.z}, 0")
             before = w.op(f"select i1 {first}, ptr {m.zeros}, ptr {sums}")
@@ -232,13 +266,13 @@ class Panels:
         self,
         m: _Memory,
         at: tuple[str, str],
-        begin: str | int,
-        turns: str | int,
+        part: _Part,
+        span: tuple[str | int, str | int],
         fetch: Callable[[str | int], None] | None,
     ) -> list[str]:
-        """The product of a tile of A and a strip, of so many turns."""
-        w, (t, s) = self.w, at
-        a, b = w.at(m.a, w.mul(t, self.tile)), w.at(m.b, w.mul(s, self.strip))
+        """The product of a tile of A and a strip, from a turn on so many."""
+        w, (t, s), (begin, turns) = self.w, at, span
+        a, b = w.at(m.a, w.mul(t, self.tile)), w.at(m.b, w.mul(w.subtracted(s, part.first), self.strip))
         taps = tuple((n * self.lead, n * self.wide) for n in range(TOGETHER))
         loops = w.op(f"lshr exact i64 {rounded_up(w, turns)}, {TOGETHER.bit_length() - 1}")
         segment = Segment(loops, TOGETHER * self.lead, TOGETHER * self.wide, taps, beside=fetch)
@@ -257,25 +291,43 @@ class Panels:
                 w.vstore("zeroinitializer", place, type=self.type)
 
         def turns(begin: str | int, some: str | int) -> None:
-            for value, place in zip(self._multiplied(m, at, begin, some, fetch), places, strict=True):
+            for value, place in zip(self._multiplied(m, at, part, (begin, some), fetch), places, strict=True):
                 value = w.convert("fpext", value, w.element, self.type)
                 w.vstore(w.binary("fadd", w.vload(place, type=self.type), value, self.type), place, type=self.type)
 
         w.when(w.op(f"icmp eq i64 {part.z}, 0"), clear)
         w.loop(part.turns, lambda n, _: turns(n, w.smaller(self.turns, w.subtracted(part.turns, n))), step=self.turns)
 
-    def _fetch(self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str]) -> Callable[[str | int], None] | None:
-        """Beside the turns of a tile its share of the next strip is fetched, and the sums of the next tile."""
+    def _fetch(
+        self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str], part: _Part
+    ) -> Callable[[str | int], None] | None:
+        """Beside the turns of a tile its share of the next strips is fetched, and its part of C or the sums of the next tile."""
         w, (t, s) = self.w, at
         wanted = []
-        if self.single:  # A tile's own part of C.
-            place = w.linear((w.add(block.i, w.mul(t, self.tall)), x.rows), (w.add(block.j, w.mul(s, self.wide)), 1))
-            wanted.append(Rows(x.c, place, x.rows, self.wide))
+        if self.single:  # A tile's own part of C, and of what its epilogue reads.
+            row, column = w.add(block.i, w.mul(t, self.tall)), w.add(block.j, w.mul(s, self.wide))
+            wanted.append(Rows(x.c, w.linear((row, x.rows), (column, 1)), x.rows, self.wide))
+            for pointer, (outer, lead, step) in far_extras(self.finish):
+                wanted.append(Rows(pointer, w.linear((x.batch, outer), (row, lead), (column, step)), lead, self.wide))
         else:
             line = self.wide * self.item // item_size(self.p)
             next_one = w.linear((s, self.tiles), (block.before, 1), (t, 1), (1, 1))
             wanted.append(Rows(m.sums, w.mul(next_one, self.tall * line), line, line))
-        return beside(w, wanted, self.tall, self.turns // TOGETHER)
+        coming = self._coming(x, block, at, part) if self.grouped and self.pairs is None else None
+        return beside(w, wanted, self.tall, self.turns // TOGETHER, coming)
+
+    def _coming(self, x: Matrices, block: _Block, at: tuple[str, str], part: _Part) -> Strip:
+        """A tile's share of what is copied next: more strips, or behind the last one the first one's next turns."""
+        w, (t, s) = self.w, at
+        beyond = w.add(part.first, _GROUP)
+        over = w.op(f"icmp sge i64 {beyond}, {block.strips}")
+        ahead = w.mul(w.mul(beyond, self.wide), x.b.along)
+        ahead = w.op(f"select i1 {over}, i64 {self.depth * x.b.deep}, i64 {ahead}")
+        first = w.linear((block.j, x.b.along), (part.z, x.b.deep), (ahead, 1))
+        start, columns = w.linear((w.subtracted(s, part.first), self.tiles), (t, 1)), _GROUP * self.wide
+        return Strip(
+            x.b.pointer, first, self.depth, columns, x.b.deep, x.b.along, start, 1, _GROUP * self.tiles, cache=2
+        )
 
     def _finish_whole(self, x: Matrices, acc: list[str], i: str | int, j: str | int) -> None:
         """Apply the epilogue to a whole tile in registers, and store it."""

@@ -14,7 +14,7 @@ from graphc_codegen.writer import Writer
 from tests.codegen.kernel_harness import Array, Body, compile_text, ir_text
 
 
-def _mark(w: Writer, pointer: str, offset: int | str) -> None:
+def _mark(w: Writer, pointer: str, offset: int | str, *, cache: int = 1) -> None:
     w.store("0x3FF0000000000000", w.op(f"getelementptr float, ptr {pointer}, i64 {offset}"))
 
 

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.gemm.panels import tile_rows
 from graphc_codegen.kernels.gemm.product import GEMM
+from graphc_codegen.program import Instr
 from tests.codegen.kernel_harness import AFFINE_RELU, Array, ir_text, random, run_kernel, run_twin
 from tests.codegen.threaded import THREADS, same
 
 SIZE = st.one_of(st.integers(1, 20), st.sampled_from([31, 32, 33, 48, 65, 97]))
 #: Terms, rows and columns of a part, and rows of A at a time: of one tile, of some, and more than there is of anything.
-PARTS = [(4, 3, 32, 3), (7, 15, 32, 6), (16, 40, 64, 13), (16, 28, 64, 28), (128, 128, 128, 128)]
+PARTS = [(4, 3, 32, 3), (7, 15, 32, 6), (16, 40, 64, 13), (16, 28, 64, 28), (24, 40, 96, 40), (128, 128, 128, 128)]
 
 
 def _params(
@@ -105,12 +106,24 @@ def test_a_factor_that_is_packed_before(m: int, n: int, k: int, tb: bool, panels
 
 @pytest.mark.parametrize(("ta", "tb"), [(False, False), (True, False), (False, True), (True, True)])
 def test_sizes_as_they_are_chosen(ta: bool, tb: bool) -> None:
-    """With few rows and terms long vectors do without the panels."""
-    for m, k, more in ((75, 701, {"block": 128}), (33, 339, {})):
-        params = _params(m, 530, k, ta, tb, (240, 75, 256, 30), **more)
+    """With few rows and terms long vectors do without the panels. 30 rows at a time, and all of them."""
+    for m, k, some, more in ((75, 701, 30, {"block": 128}), (75, 701, 75, {"block": 128}), (33, 339, 33, {})):
+        params = _params(m, 530, k, ta, tb, (240, 75, 256, some), **more)
         a, b, exact, scale = _operands(params)
         for where, (c,) in _run(params, a, b).items():
             assert (np.abs(c.reshape(exact.shape) - exact) <= 4e-7 * scale).all(), where
+
+
+@pytest.mark.parametrize("some", [30, 75])
+def test_a_result_that_an_epilogue_adds_to(some: int) -> None:
+    """A matrix that is not near, which is fetched beside the turns of a tile; a single part."""
+    m, n = 75, 530
+    body = (*AFFINE_RELU[:2], Instr("add", (0, 1)))
+    params = _params(m, n, 200, False, True, (200, 75, 256, some), epilogue=body, extras=((0, n, 1),), stores=(2,))
+    a, b, exact, scale = _operands(params)
+    before = random(5, m, n)
+    for where, (c,) in _run(params, a, b, before).items():
+        assert (np.abs(c.reshape(exact.shape) - exact - before) <= 4e-7 * (scale + 1)).all(), where
 
 
 @pytest.mark.parametrize("panels", [(16, 28, 64, 14), (64, 64, 96, 64)])
