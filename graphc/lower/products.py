@@ -21,7 +21,7 @@ _TERMS, _NEAR, _SHORT = 320, 400 << 10, 32
 #: With fewer rows or columns a product reads its matrices too seldom for copies.
 _LEAST_ROWS, _LEAST_COLUMNS = 16, 32
 #: The fewest rows of one of a loop whose second factor is copied before; bytes of one that is read as fast as it lies.
-_LEAST_ROWS_OF_STRIPS, _NEAR_FACTOR = 4, 1 << 18
+_LEAST_ROWS_OF_STRIPS, _NEAR_FACTOR = 4, 1 << 16
 #: Terms of a part at most, about; bytes of a column of a block, of a row, and of a column that is copied of A at a time: times
 #: _DEPTH these stay in the second cache.
 _DEPTH, _ROWS, _COLUMNS, _NEAR_ROWS = 320, 3072, 4096, 1024

@@ -23,7 +23,7 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
     """out = the convolution of x."""
     x, weight, out, geometry = _along_rows(x, weight, out, geometry)
     if _patches(weight.type, geometry) and _is_whole(x.type, geometry):
-        if choice.patches_in_columns(Sizes.forward(x.type, weight.type, out.type, geometry)):
+        if choice.patches_in_columns(Sizes.forward(x.type, weight.type, out.type, geometry), geometry):
             columns.convolve(k, x, weight, out, geometry)
             return
         image, _, _ = split(k, x, geometry.pad, geometry.stride, geometry.stride)

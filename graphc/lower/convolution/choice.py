@@ -14,7 +14,7 @@ from graphc.debug import threads
 from graphc.ir.lowering import Geometry
 from graphc.lower.convolution import batch
 from graphc.lower.convolution.blocks import PLAIN, Blocks
-from graphc.lower.convolution.columns import shares
+from graphc.lower.convolution.columns import in_rows, shares
 from graphc.lower.convolution.lines import Lines
 from graphc.lower.convolution.sizes import DIRECT, Pair, Sizes, Window
 
@@ -42,10 +42,12 @@ _POOL, _POOL_GRADIENT, _MOST_POOLED = 4, 10, 16
 _MOVE = 15
 #: The same on its way back from one of so many phases of a row or more: the row is gathered from as many images.
 _GATHER, _PHASES = 700, 8
-#: Cycles for each vector of multiply-adds of a product of columns, and for each element of these, on its way there or back, and
-#: of images that are added up; how many times as fast as the direct kernel it must be, and as that of the weights' gradient. The
-#: most elements that columns have.
-_PRODUCT, _COLUMN, _RETURN, _ADD, _WORTH_COLUMNS, _WORTH_SUMMED, _MOST = 1.15, 16, 17, 17, 1.1, 1.2, 1 << 24
+#: Cycles for each vector of multiply-adds of a product of columns, and for each element of these, on its way there, in rows of a
+#: window or not, or back, and of images that are added up.
+_PRODUCT, _COLUMN, _IN_ROWS, _RETURN, _ADD = 1.15, 16, 6, 17, 17
+#: How many times as fast as the direct kernel it must be, and as that of the weights' gradient; the most elements that columns
+#: have.
+_WORTH_COLUMNS, _WORTH_SUMMED, _MOST = 1.1, 1.2, 1 << 24
 #: Cycles of the direct kernel whose lanes are channels for each vector of multiply-adds, and for each weight that is moved there;
 #: how many times as fast as the direct kernel it must be.
 _CHANNELS, _PACKED, _WORTH_CHANNELS = 1.35, 40, 1.05
@@ -153,11 +155,14 @@ def pixels(z: Sizes, geometry: Geometry) -> bool:
     return z.oh * z.ow >= _LEAST_PIXELS and min(z.ci, z.co) >= _LEAST_SEEN
 
 
-def patches_in_columns(z: Sizes) -> bool:
+def patches_in_columns(z: Sizes, geometry: Geometry) -> bool:
     """Whether windows side by side should be columns of all images: a product for each image would leave vectors partly empty."""
     pixels = z.oh * z.ow
-    empty = _full(pixels) > _FULL * pixels
-    return z.groups == 1 and z.n > 1 and empty and pixels >= _LEAST_PIXELS and z.ci * z.kh * z.kw >= _LEAST_SUMS
+    if z.groups > 1 or z.n == 1:
+        return False
+    if pixels < _LEAST_PIXELS:
+        return in_rows((z.kh, z.kw), geometry) and z.n * pixels >= _LEAST_PIXELS
+    return _full(pixels) > _FULL * pixels and z.ci * z.kh * z.kw >= _LEAST_SUMS
 
 
 def few(z: Sizes, geometry: Geometry, *, transposed: bool) -> str:
@@ -222,7 +227,8 @@ def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
     if z.n * z.oh * z.ow > _MOST_SUMMED:
         return False
     others = _worth(z.direct_gradient(), _plain_gradient(z)) if _is_plain(geometry) else []
-    cost, direct = _columns_cost(z, _COLUMN), _wide(z, geometry) * z.few_gradient()
+    cost = _columns_cost(z, _IN_ROWS if in_rows((z.kh, z.kw), geometry) else _COLUMN)
+    direct = _wide(z, geometry) * z.few_gradient()
     return z.groups == 1 and _has_room(z) and cost * _WORTH_SUMMED < direct and cost < _least(direct, others)
 
 

@@ -14,16 +14,18 @@ from graphc.lower.convolution.sizes import Pair
 
 #: Elements of the columns of some images that stay in the cache while they are added up.
 _NEAR = 1 << 18
+#: Pixels of a window's row that move together at least as fast as those of outputs side by side, which are a stride apart.
+_LONG = 4
 
 
 def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
     """out = weight [out, in kh kw] times columns [in kh kw, images and pixels]."""
     (n, co, *plane), (_, ci, kh, kw) = out.type.shape, weight.type.shape
-    columns = _columns(k, x, (kh, kw), (plane[0], plane[1]), geometry)
+    columns, turned = _columns(k, x, (kh, kw), (plane[0], plane[1]), geometry)
     pixels = math.prod(plane)
     made = out if n == 1 else k.temp(TensorType("float32", (co, n, pixels)))
     sizes = {"m": co, "n": n * pixels, "k": ci * kh * kw}
-    k.call("gemm", (weight, columns), (made,), **sizes, ta=False, tb=False, accumulate=False)
+    k.call("gemm", (weight, columns), (made,), **sizes, ta=False, tb=turned, accumulate=False)
     if made is not out:
         k.copy(made, out, (n, co, pixels), 0, (pixels, n * pixels, 1), 0, (co * pixels, pixels, 1))
 
@@ -39,9 +41,9 @@ def multiply_pixels(k: CallBuilder, x: Operand, weight: Operand, out: Operand, *
 def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geometry: Geometry) -> None:
     """dw = dy [out, images and pixels] times the transposed columns."""
     (n, co, *plane), (_, ci, kh, kw) = dy.type.shape, dw.type.shape
-    columns = _columns(k, x, (kh, kw), (plane[0], plane[1]), geometry)
+    columns, turned = _columns(k, x, (kh, kw), (plane[0], plane[1]), geometry)
     sizes = {"m": co, "n": ci * kh * kw, "k": n * math.prod(plane)}
-    k.call("gemm", (_rows(k, dy), columns), (dw,), **sizes, ta=False, tb=True, accumulate=False)
+    k.call("gemm", (_rows(k, dy), columns), (dw,), **sizes, ta=False, tb=not turned, accumulate=False)
 
 
 def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
@@ -124,8 +126,10 @@ def _rows(k: CallBuilder, dy: Operand, first: int = 0, end: int | None = None) -
     return made
 
 
-def _columns(k: CallBuilder, x: Operand, kernel: Pair, plane: Pair, geometry: Geometry) -> Operand:
-    """[in, kh, kw, N, OH, OW]: the pixel that a tap meets for an output, or zero."""
+def _columns(k: CallBuilder, x: Operand, kernel: Pair, plane: Pair, geometry: Geometry) -> tuple[Operand, bool]:
+    """[in, kh, kw, N, OH, OW]: the pixel that a tap meets for an output, or zero; and False. Or [N, OH, OW, in, kh, kw] and True,
+    if these are moved in rows.
+    """
     (n, ci, h, w), (top, bottom, left, right) = x.type.shape, geometry.pad
     (sh, sw), (dh, dw) = geometry.stride, geometry.dilation
     height, width = h + top + bottom, w + left + right
@@ -134,10 +138,18 @@ def _columns(k: CallBuilder, x: Operand, kernel: Pair, plane: Pair, geometry: Ge
         image = k.temp(TensorType("float32", (n, ci, height, width)))
         k.fill(image, 0.0)
         k.copy(x, image, x.type.shape, 0, _strides(x), top * width + left, _strides(image))
-    made = k.temp(TensorType("float32", (ci, *kernel, n, *plane)))
-    channels, each = height * width, ci * height * width
-    k.copy(image, made, made.type.shape, 0, (channels, dh * width, dw, each, sh * width, sw), 0, _strides(made))
-    return made
+    turned = in_rows(kernel, geometry)
+    window, pixels = (ci, *kernel), (n, *plane)
+    in_window, between = (height * width, dh * width, dw), (ci * height * width, sh * width, sw)
+    shape, steps = (pixels + window, between + in_window) if turned else (window + pixels, in_window + between)
+    made = k.temp(TensorType("float32", shape))
+    k.copy(image, made, shape, 0, steps, 0, _strides(made))
+    return made, turned
+
+
+def in_rows(kernel: Pair, geometry: Geometry) -> bool:
+    """Whether columns are moved a window's row at a time, as these are long and do not overlap."""
+    return geometry.stride[1] >= kernel[1] >= _LONG and geometry.dilation[1] == 1
 
 
 def _strides(x: Operand) -> tuple[int, ...]:

@@ -217,10 +217,10 @@ class Panels:
             self._pack(1, x.b, (column, part.z), part.turns, Tiles(m.b, some, self.wide, self.wide, self.strip))
             of = part._replace(first=first)
 
-            def strip(s: str, _: list[str]) -> None:
-                w.loop(block.tiles, lambda t, _: self._tile(x, m, block, (t, w.add(first, s)), of) and None)
+            def tile(t: str, s: str) -> None:
+                self._tile(x, m, block, (t, w.add(first, s)), of)
 
-            w.loop(some, strip)
+            w.loop(some, lambda s, _: w.loop(block.tiles, lambda t, _: tile(t, s)) and None)
 
         w.loop(block.strips, group, step=_GROUP)
 
@@ -234,7 +234,7 @@ class Panels:
         """Where the vectors of a tile's sums lie."""
         return [self.w.at(first, n * self.w.lanes, self.type) for n in range(self.tall * VECTORS)]
 
-    def _tile(self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str], part: _Part) -> None:
+    def _tile(self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str | int], part: _Part) -> None:
         """Multiply a tile of A by a strip, and add it to the sums; after the last part finish it."""
         w, (t, s) = self.w, at
         number = 0 if self.single else w.linear((s, self.tiles), (block.before, 1), (t, 1))
@@ -265,7 +265,7 @@ class Panels:
     def _multiplied(
         self,
         m: _Memory,
-        at: tuple[str, str],
+        at: tuple[str, str | int],
         part: _Part,
         span: tuple[str | int, str | int],
         fetch: Callable[[str | int], None] | None,
@@ -281,7 +281,7 @@ class Panels:
         return splat_tile(w, left, right, range(self.tall), vectors, (), (segment,), pairs=pairs)
 
     def _in_blocks(
-        self, m: _Memory, at: tuple[str, str], part: _Part, sums: str, fetch: Callable[[str | int], None] | None
+        self, m: _Memory, at: tuple[str, str | int], part: _Part, sums: str, fetch: Callable[[str | int], None] | None
     ) -> None:
         """Add a part to the sums, some turns at a time."""
         w, places = self.w, self._places(sums)
@@ -299,7 +299,7 @@ class Panels:
         w.loop(part.turns, lambda n, _: turns(n, w.smaller(self.turns, w.subtracted(part.turns, n))), step=self.turns)
 
     def _fetch(
-        self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str], part: _Part
+        self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str | int], part: _Part
     ) -> Callable[[str | int], None] | None:
         """Beside the turns of a tile its share of the next strips is fetched, and its part of C or the sums of the next tile."""
         w, (t, s) = self.w, at
@@ -316,7 +316,7 @@ class Panels:
         coming = self._coming(x, block, at, part) if self.grouped and self.pairs is None else None
         return beside(w, wanted, self.tall, self.turns // TOGETHER, coming)
 
-    def _coming(self, x: Matrices, block: _Block, at: tuple[str, str], part: _Part) -> Strip:
+    def _coming(self, x: Matrices, block: _Block, at: tuple[str, str | int], part: _Part) -> Strip:
         """A tile's share of what is copied next: more strips, or behind the last one the first one's next turns."""
         w, (t, s) = self.w, at
         beyond = w.add(part.first, _GROUP)
@@ -339,7 +339,7 @@ class Panels:
         if self.finish is not None:
             self.finish.mark(watched)
 
-    def _finished(self, x: Matrices, sums: str, block: _Block, t: str, s: str) -> None:
+    def _finished(self, x: Matrices, sums: str, block: _Block, t: str, s: str | int) -> None:
         """Round the sums of a tile, apply the epilogue, and store what belongs to C."""
         w, n = self.w, self.p["n"]
         i, j = w.mul(t, self.tall), w.mul(s, self.wide)
