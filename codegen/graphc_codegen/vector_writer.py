@@ -289,6 +289,11 @@ class VectorWriter:
 
     # ---- control
 
+    @property
+    def looping(self) -> bool:
+        """Whether what is written now may be executed more than once, or not at all."""
+        return self._depth > 0
+
     def loop(
         self,
         count: int | str,

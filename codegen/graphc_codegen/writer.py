@@ -73,7 +73,7 @@ class Writer(VectorWriter):
 
     def can_hand_out(self, count: int) -> bool:
         """Whether `share` would hand out the turns of a loop here."""
-        return self.divides and not self._handed and not self._depth and count >= _LEAST_TURNS * self.threads
+        return self.divides and not self._handed and not self.looping and count >= _LEAST_TURNS * self.threads
 
     def _hand_out(self, count: int, part: Callable[[str], _Part]) -> None:
         """Every thread takes the turns of its own part, some at a time, then those that are left of its neighbours' parts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -132,3 +133,40 @@ def pointwise(op: str, args: Sequence[str], result: str, n: int, constant: tuple
             inputs.append(contiguous((n,), dtype))
     body.append(Instr(op, tuple(range(len(args))), result))
     return LoopKernel((n,), (False,), tuple(inputs), tuple(body), (Output(contiguous((n,), result), len(args)),))
+
+
+def _access(shape: tuple[int, ...], held: tuple[bool, ...]) -> Access:
+    """Row-major over the axes that `held` names, broadcast along the others."""
+    strides, step = [], 1
+    for n, holds in reversed(list(zip(shape, held, strict=True))):
+        strides.append(step if holds else 0)
+        step *= n if holds else 1
+    return Access("float32", tuple(strides[::-1]), 0, step)
+
+
+def random_sums(rng: np.random.Generator) -> LoopKernel:
+    """sum (max, ...) of x * y over some axes but not the last, perhaps the product too, and the sum of x."""
+    rank = int(rng.integers(2, 5))
+    shape = (
+        *(int(n) for n in rng.choice([1, 2, 3, 5, 6, 9, 12, 17], rank - 1)),
+        int(rng.choice([1, 3, 16, 33, 130])),
+    )
+    reduced = (*(bool(b) for b in rng.integers(0, 2, rank - 1)), False)
+    if not any(reduced):
+        reduced = (True, *reduced[1:])
+    inputs = (_access(shape, (True,) * rank), _access(shape, tuple(bool(b) for b in rng.integers(0, 2, rank))))
+    body = (Instr("input", (), "float32", 0), Instr("input", (), "float32", 1), Instr("mul", (0, 1), "float32"))
+    folded = _access(shape, tuple(not r for r in reduced))
+    how = str(rng.choice(["sum", "max", "min", "prod"]))
+    block = int(rng.choice([0, 1, 2, 32])) if how in ("sum", "prod") else 0
+    outputs = [Output(folded, 2, how, float(rng.choice([1.0, 0.25])), block)]
+    if rng.integers(2):
+        outputs.append(Output(_access(shape, (True,) * rank), 2))
+    if rng.integers(2):
+        outputs.append(Output(folded, 0, "sum", 1 / math.prod(n for n, r in zip(shape, reduced, strict=True) if r)))
+    return LoopKernel(shape, reduced, inputs, body, tuple(outputs))
+
+
+def random_operands(kernel: LoopKernel, rng: np.random.Generator) -> list[Array]:
+    inputs = [rng.uniform(0.5, 1.5, a.size).astype(np.float32) for a in kernel.inputs]
+    return inputs + [np.full(o.access.size, 7, np.float32) for o in kernel.outputs]

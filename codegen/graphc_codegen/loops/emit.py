@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from graphc_codegen.dtypes import HALVES, MEMORY, REGISTER
+from graphc_codegen.loops.along_rows import emit_along_rows, piece_of
 from graphc_codegen.loops.by_rows import Split, by_rows
 from graphc_codegen.loops.check import check
 from graphc_codegen.loops.folds import Folds
@@ -45,7 +46,9 @@ def emit(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
 
 def _emit_nest(w: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
     nest = plan(kernel, w.lanes)
-    if nest.sizes:
+    if piece := piece_of(w, kernel, nest):
+        emit_along_rows(w, kernel, nest, pointers, piece, partial(_emit_nest, w))
+    elif nest.sizes:
         _Emission(w, kernel, nest, pointers).run()
     else:
         w.by_one(_Emission(w, kernel, nest, pointers).run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,45 +12,8 @@ from graphc_codegen.loops import by_rows as module
 from graphc_codegen.loops.by_rows import by_rows
 from graphc_codegen.program import Access, Instr, LoopKernel, Output
 from graphc_codegen.target import Target
-from tests.codegen.loop_harness import AVX2, HOST, Array, as_the_twin, contiguous, run_many
+from tests.codegen.loop_harness import AVX2, HOST, as_the_twin, contiguous, random_operands, random_sums, run_many
 from tests.codegen.threaded import THREADS, same
-
-
-def _access(shape: tuple[int, ...], held: tuple[bool, ...]) -> Access:
-    """Row-major over the axes that `held` names, broadcast along the others."""
-    strides, step = [], 1
-    for n, holds in reversed(list(zip(shape, held, strict=True))):
-        strides.append(step if holds else 0)
-        step *= n if holds else 1
-    return Access("float32", tuple(strides[::-1]), 0, step)
-
-
-def _random(rng: np.random.Generator) -> LoopKernel:
-    """sum (max, ...) of x * y over some axes but not the last, perhaps the product too, and the sum of x."""
-    rank = int(rng.integers(2, 5))
-    shape = (
-        *(int(n) for n in rng.choice([1, 2, 3, 5, 6, 9, 12, 17], rank - 1)),
-        int(rng.choice([1, 3, 16, 33, 130])),
-    )
-    reduced = (*(bool(b) for b in rng.integers(0, 2, rank - 1)), False)
-    if not any(reduced):
-        reduced = (True, *reduced[1:])
-    inputs = (_access(shape, (True,) * rank), _access(shape, tuple(bool(b) for b in rng.integers(0, 2, rank))))
-    body = (Instr("input", (), "float32", 0), Instr("input", (), "float32", 1), Instr("mul", (0, 1), "float32"))
-    folded = _access(shape, tuple(not r for r in reduced))
-    how = str(rng.choice(["sum", "max", "min", "prod"]))
-    block = int(rng.choice([0, 1, 2, 32])) if how in ("sum", "prod") else 0
-    outputs = [Output(folded, 2, how, float(rng.choice([1.0, 0.25])), block)]
-    if rng.integers(2):
-        outputs.append(Output(_access(shape, (True,) * rank), 2))
-    if rng.integers(2):
-        outputs.append(Output(folded, 0, "sum", 1 / math.prod(n for n, r in zip(shape, reduced, strict=True) if r)))
-    return LoopKernel(shape, reduced, inputs, body, tuple(outputs))
-
-
-def _operands(kernel: LoopKernel, rng: np.random.Generator) -> list[Array]:
-    inputs = [rng.uniform(0.5, 1.5, a.size).astype(np.float32) for a in kernel.inputs]
-    return inputs + [np.full(o.access.size, 7, np.float32) for o in kernel.outputs]
 
 
 @pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
@@ -59,9 +21,9 @@ def test_random_reductions(monkeypatch: pytest.MonkeyPatch, target: Target) -> N
     monkeypatch.setattr(module, "_ELEMENTS", 1)
     monkeypatch.setattr(module, "_ROWS", 1)
     rng = np.random.default_rng(3)
-    kernels = [_random(rng) for _ in range(60)]
+    kernels = [random_sums(rng) for _ in range(60)]
     assert sum(by_rows(k, THREADS) is not None for k in kernels) > 10
-    as_the_twin([(k, _operands(k, rng)) for k in kernels], target, same)
+    as_the_twin([(k, random_operands(k, rng)) for k in kernels], target, same)
 
 
 def _columns(rows: int, columns: int) -> LoopKernel:
