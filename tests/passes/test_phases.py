@@ -60,6 +60,22 @@ def test_blocks_of_taps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _check(rng, (n, 1, ci, co), (h, w), kernel, stride, pad, (1, 1))
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_windows_whose_rows_are_long_and_do_not_overlap(seed: int) -> None:
+    """Their columns are moved a row at a time: side by side or further apart, few pixels of many images or many."""
+    rng = np.random.default_rng(seed)
+    kernel = int(rng.integers(1, 9)), int(rng.integers(4, 10))
+    stride = tuple(k + int(rng.integers(2)) * (seed % 3) for k in kernel)
+    dilation = (int(rng.integers(1, 3)), 1) if seed % 3 == 2 else (1, 1)
+    pad = tuple(map(int, rng.integers(0, 3, 4))) if seed % 2 else (0, 0, 0, 0)
+    n, ci, co = int(rng.integers(8, 24)), int(rng.integers(1, 20)), int(rng.integers(4, 40))
+    h, w = (
+        d * (k - 1) + 1 + s * int(rng.integers(1, 6)) + int(rng.integers(2))
+        for d, k, s in zip(dilation, kernel, stride, strict=True)
+    )
+    _check(rng, (n, 1, ci, co), (h, w), kernel, stride, pad, dilation)
+
+
 def _check(rng, channels, size, kernel, stride, pad, dilation):
     """A convolution and both of its gradients against sums over windows in float64."""
     (n, groups, ci, co), (h, w), (sh, sw), (down, across) = channels, size, stride, dilation
