@@ -1,8 +1,8 @@
 """The error function, its complement and its inverse.
 
 The complement is in float32 the Chebyshev fit of Numerical Recipes, 6.2 (relative error 1.2e-7), in float64 the rational
-functions of W. J. Cody, "Rational Chebyshev Approximation for the Error Function", 1969. The inverse begins with the
-polynomials of M. Giles, "Approximating the erfinv function", 2010.
+functions of W. J. Cody, "Rational Chebyshev Approximation for the Error Function", 1969. The inverse is in float32, and begins in
+float64 with, the polynomials of M. Giles, "Approximating the erfinv function", 2010.
 """
 
 from __future__ import annotations
@@ -96,14 +96,14 @@ _ERFINV_FAR = (
 
 
 def _erfinv(e: Any, x: Any) -> Any:
-    """A first guess, and Halley's method: one step in float32, in float64 three, on erfc where x is nearly 1."""
+    """In float32 within 2.7e-7 of it; in float64 that and three steps of Halley's method, on erfc where x is nearly 1."""
     a, zero, one = e.abs(x), e.constant(0.0, x), e.constant(1.0, x)
     left = e.sub(one, a)
     w = e.neg(e.log(e.mul(left, e.add(one, a))))
     near = polynomial(e, e.sub(w, e.constant(2.5, x)), _ERFINV_NEAR)
     far = polynomial(e, e.sub(e.sqrt(e.max(w, e.constant(5.0, x))), e.constant(3.0, x)), _ERFINV_FAR)
     y = e.mul(e.select(e.lt(w, e.constant(5.0, x)), near, far), a)
-    for _ in range(3 if is_double(e, x) else 1):
+    for _ in range(3 if is_double(e, x) else 0):
         over = e.select(e.lt(a, e.constant(0.5, x)), e.sub(e.erf(y), a), e.sub(left, _erfc(e, y)))
         step = e.mul(over, e.mul(e.exp(e.mul(y, y)), e.constant(math.sqrt(math.pi) / 2, x)))
         y = e.sub(y, e.div(step, e.add(one, e.mul(step, y))))
