@@ -29,8 +29,8 @@ from graphc_codegen.program import (
 _MOST_LOOPS = 8
 #: Rows are leading axes, so that each lies together: channels of images, say, are pieces at large powers of two from each other,
 #: which a cache cannot hold. They are shared by threads. Shorter ones would not fill a loop's vectors. In the last loops on a
-#: row a processor begins to read the next one, but only if that is not too many instructions ahead: longer rows gain nothing.
-_LEAST_ROWS, _SHORTEST, _LONGEST = 16, 64, 256
+#: row a processor begins to read the next one, but only if that is not too many instructions ahead: longer rows lose.
+_LEAST_ROWS, _SHORTEST, _LONGEST = 16, 64, 1024
 #: Bytes of rows that a thread has for itself.
 _MOST_PRIVATE = 1 << 14
 
