@@ -20,6 +20,8 @@ from graphc_codegen.writer import Writer
 #: The most elements that are near enough to be read in any order; the fewest rows and columns; the most columns whose sums are in
 #: memory at a time, and the most sums.
 _NEAR, _ROWS, _COLUMNS, _PIECE, _SUMS = 1 << 20, 128, 128, 1024, 4
+#: Matrices for each thread that it shares with others well enough.
+_MATRICES = 4
 
 #: Writes a kernel for operands at these addresses.
 Write = Callable[[LoopKernel, Sequence[str]], None]
@@ -43,12 +45,18 @@ def piece_of(w: Writer, kernel: LoopKernel, nest: Nest) -> int:
     if not all(_is_plain(kernel, o) for o in sums) or any(nest.step(line) != 1 for line in nest.outputs):
         return 0
     parts = w.threads if w.divides and nest.kept == 1 else 1
-    if columns % parts or columns // parts < _COLUMNS:
+    if columns % parts or columns // parts < _COLUMNS or not _is_shared(w, nest):
         return 0
     pieces = parts * math.ceil(columns / parts / _PIECE)
     if parts == 1:
         return min(columns, math.ceil(columns / pieces / w.lanes) * w.lanes)
     return 0 if columns % pieces else columns // pieces
+
+
+def _is_shared(w: Writer, nest: Nest) -> bool:
+    """Whether threads have about as many of the matrices, if there are several."""
+    count = nest.sizes[0]
+    return nest.kept == 1 or not w.divides or count % w.threads == 0 or count >= _MATRICES * w.threads
 
 
 def _is_plain(kernel: LoopKernel, o: Output) -> bool:

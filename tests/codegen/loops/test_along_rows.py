@@ -81,6 +81,25 @@ def test_what_is_not_finite_reaches_its_column() -> None:
     assert np.isfinite(np.delete(first, [3, 4, 5])).all()
 
 
+def _matrices(count: int) -> LoopKernel:
+    """The sums over the rows of each of some matrices of 700 x 600."""
+    shape, total = (count, 700, 600), Access("float32", (600, 0, 1), 0, 600 * count)
+    body, outputs = (Instr("input", (), "float32", 0),), (Output(total, 0, "sum", 1.0, 32),)
+    return LoopKernel(shape, (False, True, False), (contiguous(shape),), body, outputs)
+
+
+@pytest.mark.parametrize("count", [4, 12])
+def test_several_matrices(count: int) -> None:
+    """Threads share them, if there are enough."""
+    kernel = _matrices(count)
+    assert _piece(kernel) == 600
+    assert (_piece(kernel, THREADS) > 0) == (count % THREADS == 0)
+    operands = random_operands(kernel, np.random.default_rng(8))
+    _, sums = run(kernel, operands)
+    want = operands[0].reshape(count, 700, 600).sum(1, dtype=np.float64)
+    np.testing.assert_allclose(sums.reshape(count, 600), want, rtol=1e-6)
+
+
 def test_where_sums_stay_in_registers() -> None:
     good = _stored(2048, 512)
     assert _piece(good) == 512
