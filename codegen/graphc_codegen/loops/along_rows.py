@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from graphc_codegen.dtypes import MEMORY
 from graphc_codegen.loops.nest import Line, Nest
@@ -30,13 +29,9 @@ Write = Callable[[LoopKernel, Sequence[str]], None]
 def piece_of(w: Writer, kernel: LoopKernel, nest: Nest) -> int:
     """How many columns should be summed at a time, so that rows go from end to end; 0 where they should not."""
     sums = [o for o in kernel.outputs if o.reduce is not None]
-    if (
-        not 0 < len(sums) <= _SUMS
-        or w.looping
-        or nest.iotas
-        or nest.kept not in (1, 2)
-        or len(nest.sizes) != nest.kept + 1
-    ):
+    if not 0 < len(sums) <= _SUMS or w.looping or nest.iotas:
+        return 0
+    if nest.kept not in (1, 2) or len(nest.sizes) != nest.kept + 1:
         return 0
     rows, columns = nest.sizes[nest.kept], nest.sizes[nest.kept - 1]
     whole = sum(all(line.strides) for line in (*nest.inputs, *nest.outputs))
@@ -62,14 +57,6 @@ def _is_shared(w: Writer, nest: Nest) -> bool:
 def _is_plain(kernel: LoopKernel, o: Output) -> bool:
     float32 = o.access.dtype == kernel.body[o.value].dtype == "float32"
     return float32 and o.reduce == "sum" and o.block > 1
-
-
-class _Place(NamedTuple):
-    """Addresses of the operands, and of the sums of a piece: of a block, and of all."""
-
-    pointers: list[str]
-    some: str
-    all: str
 
 
 def emit_along_rows(
