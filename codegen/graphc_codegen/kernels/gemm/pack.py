@@ -50,34 +50,45 @@ def spare(w: Writer) -> int:
 
 
 def _copied(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | int, to: Tiles) -> None:
-    """Turn after turn, each for all tiles: these lie behind each other in x, but turns are far apart."""
+    """A few turns after the other, each for all whole tiles: these lie behind each other in x, but turns are far apart."""
     i, first = at
     left, source = w.subtracted(x.size, i), w.at(x.pointer, w.linear((i, x.along), (first, x.deep)))
     whole = w.smaller(w.divided(left, to.wide)[0], to.tiles)
     # A store of a whole line waits for that line, if it is not near: with vectors as long as lines they are asked for, too.
     lines = w.floats >= LINE
-    ahead = _AHEAD if lines else 1
 
-    def row(z: str, _: list[str]) -> None:
-        line, target = w.at(source, w.mul(z, x.deep)), w.at(to.pointer, w.mul(z, to.lead))
-
-        def tile(t: str, load: Callable[[str, int], str]) -> None:
-            place, own = w.at(line, w.mul(t, to.wide)), w.at(target, w.mul(t, to.apart))
+    def tile(z: str, t: str, some: int, load: Callable[[str, int], str]) -> None:
+        """So many turns of a tile; the lines of turns that come next are asked for."""
+        place = w.at(source, w.linear((z, x.deep), (t, to.wide)))
+        own = w.at(to.pointer, w.linear((z, to.lead), (t, to.apart)))
+        ahead = _AHEAD if lines else some
+        for q in range(some):
             for u in range(0, to.wide, LINE):
-                prefetch(w, place, w.add(ahead * x.deep, u))
+                prefetch(w, place, (ahead + q) * x.deep + u)
+        for q in range(some):
             for u in range(0, to.wide, w.lanes):
                 if lines:
-                    prefetch(w, own, ahead * to.lead + u, write=True)
-                w.vstore(load(w.at(place, u), u), w.at(own, u))
+                    prefetch(w, own, (ahead + q) * to.lead + u, write=True)
+                w.vstore(load(w.at(place, q * x.deep + u), u), w.at(own, q * to.lead + u))
 
-        def partly(t: str, _: list[str]) -> None:
-            rest = w.subtracted(left, w.mul(t, to.wide))
-            tile(t, lambda place, u: w.masked_load(place, first_lanes(w, w.add(rest, -u)), "zeroinitializer"))
+    def turns(z: str, some: int) -> None:
+        def vector(place: str, u: int) -> str:
+            return w.vload(place, min(to.wide - u, w.lanes))
 
-        w.turns((0, whole), lambda t, _: tile(t, lambda place, u: w.vload(place, min(to.wide - u, w.lanes))))
-        w.turns((whole, to.tiles), partly)
+        w.turns((0, whole), lambda t, _: tile(z, t, some, vector))
 
-    w.loop(count, row)
+    def partly(t: str, _: list[str]) -> None:
+        rest = w.subtracted(left, w.mul(t, to.wide))
+
+        def vector(place: str, u: int) -> str:
+            return w.masked_load(place, first_lanes(w, w.add(rest, -u)), "zeroinitializer")
+
+        w.loop(count, lambda z, _: tile(z, t, 1, vector))
+
+    full = w.op(f"and i64 {count}, {-TOGETHER}")
+    w.turns((0, full), lambda z, _: turns(z, TOGETHER), step=TOGETHER)
+    w.turns((full, count), lambda z, _: turns(z, 1))
+    w.turns((whole, to.tiles), partly)
 
 
 def first_lanes(w: Writer, active: str | int) -> str:

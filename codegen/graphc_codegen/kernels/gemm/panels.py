@@ -21,13 +21,15 @@ from graphc_codegen.kernels.gemm.fetch import Rows, Strip, beside, far_extras
 from graphc_codegen.kernels.gemm.pack import TOGETHER, Tiles, pack, rounded_up, spare
 from graphc_codegen.kernels.gemm.pairs import Pairs, pack_pairs
 from graphc_codegen.kernels.gemm.plan import VECTORS, Side, domain, item_size
-from graphc_codegen.kernels.microkernel import Segment, contiguous, registers, splat_tile
+from graphc_codegen.kernels.microkernel import Segment, contiguous, prefetch, registers, splat_tile
 from graphc_codegen.writer import Writer
 
 #: Terms of products of which C is most, and bytes that stay in the second cache beside other ones.
 _SHORT, _NEAR = 128, 1 << 18
 #: Elements of a line of each matrix's memory.
 _LINE = 64
+#: Bytes of A that may not be near, and lines that a core asks for at once.
+_FAR, _AT_ONCE = 1 << 19, 24
 #: Strips of B that are copied at a time where all rows of A are there.
 _GROUP = 2
 
@@ -43,8 +45,8 @@ class Matrices(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Some rows of a block of C: the first row and column, how many it has, how many tiles and strips these are, and the
-    number of its first tile in the block."""
+    """Some rows of a block of C: the first row and column, how many it has, how many tiles and strips these are, the number of
+    its first tile in the block, and how far behind its rows of A those lie that are copied next."""
 
     i: str | int
     j: str | int
@@ -53,6 +55,7 @@ class _Block(NamedTuple):
     tiles: str | int
     strips: str | int
     before: str | int
+    ahead: str | int = 0
 
 
 class _Memory(NamedTuple):
@@ -115,7 +118,8 @@ class Panels:
 
     def __init__(self, w: Writer, p: Params, finish: epilogue.Finish | None, pairs: Pairs | None = None) -> None:
         self.w, self.p, self.finish, self.pairs = w, p, finish, pairs
-        (self.depth, self.rows, self.columns, some), size = p["panels"], item_size(p)
+        parts: tuple[int, int, int, int] = p["panels"]
+        (self.depth, self.rows, self.columns, some), size = parts, item_size(p)
         #: The turns of k.
         self.k = p["k"]
         if pairs is not None:
@@ -143,6 +147,9 @@ class Panels:
         self.type = "double" if self.blocks else w.element
         #: Whether each strip of B is read once only, so that a few are copied at a time.
         self.grouped = self.some >= self.tiles and not self.packed and not self.by_rows
+        #: Elements of a line of the cache, and how many pieces of the rows of A that are copied next a tile asks for.
+        self.line = 4 * LINE // size
+        self.asks = self._asks(size)
         # In a thread's memory, counted in bytes.
         self.item = 8 if self.blocks else size
         self.at_b = _full(size * self.some * self.tile)
@@ -182,8 +189,8 @@ class Panels:
             def rows(r: str | int) -> None:
                 begin = w.mul(r, self.some * self.tall)
                 left = w.smaller(self.some * self.tall, w.subtracted(height, begin))
-                tiles = self._tiles(left)
-                block = _Block(w.add(i, begin), j, left, width, tiles, strips, w.mul(r, self.some))
+                tiles, ahead = self._tiles(left), self._ahead(x.a, begin, left, height)
+                block = _Block(w.add(i, begin), j, left, width, tiles, strips, w.mul(r, self.some), ahead)
                 self._pack(0, x.a, (block.i, z), count, Tiles(m.a, tiles, self.tall, self.lead, self.tile))
 
                 def tile(t: str, s: str) -> None:
@@ -314,6 +321,8 @@ class Panels:
             next_one = w.linear((s, self.tiles), (block.before, 1), (t, 1), (1, 1))
             wanted.append(Rows(m.sums, w.mul(next_one, self.tall * line), line, line))
         coming = self._coming(x, block, at, part) if self.grouped and self.pairs is None else None
+        if self.asks:
+            self._ask(x.a, block, at, part)
         return beside(w, wanted, self.tall, self.turns // TOGETHER, coming)
 
     def _coming(self, x: Matrices, block: _Block, at: tuple[str, str | int], part: _Part) -> Strip:
@@ -328,6 +337,47 @@ class Panels:
         return Strip(
             x.b.pointer, first, self.depth, columns, x.b.deep, x.b.along, start, 1, _GROUP * self.tiles, cache=2
         )
+
+    def _ahead(self, a: Side, begin: str | int, rows: str | int, height: str | int) -> str:
+        """How far behind some rows of A, those of a block from `begin` on, lie those that are copied next: behind the last ones
+        the first ones' next turns."""
+        w = self.w
+        over = w.op(f"icmp sge i64 {w.add(begin, rows)}, {height}")
+        back = w.add(w.mul(begin, -a.along), self.depth * a.deep)
+        return w.op(f"select i1 {over}, i64 {back}, i64 {self.some * self.tall * a.along}")
+
+    def _asks(self, size: int) -> int:
+        """How many pieces of A each tile asks for, of elements of so many bytes: some lines of as many rows as a tile has, or all
+        of one turn. None where A is near, or a core would wait for so many lines at once."""
+        if self.pairs is not None or self.grouped or size * self.p["m"] * self.k < _FAR:
+            return 0
+        lines = -(-self.some * self.tall // self.line) if self.p["ta"] else self.tall
+        each = -(-self._pieces() // (self.some * self.strips.number))
+        return each if each * lines <= _AT_ONCE else 0
+
+    def _pieces(self) -> int:
+        return self.depth if self.p["ta"] else self.some * -(-self.depth // self.line)
+
+    def _ask(self, a: Side, block: _Block, at: tuple[str, str | int], part: _Part) -> None:
+        """Fetch a tile's share of the rows of A that are copied next."""
+        w, (t, s) = self.w, at
+        first = w.linear((block.i, a.along), (part.z, a.deep), (block.ahead, 1))
+        number = w.linear((t, self.strips.number), (s, 1)) if self.by_rows else w.linear((s, self.some), (t, 1))
+        start = w.mul(number, self.asks)
+
+        def lines(piece: str | int) -> list[str | int]:
+            if a.along == 1:
+                across = range(0, self.some * self.tall, self.line)
+                return [w.linear((first, 1), (piece, a.deep), (column, 1)) for column in across]
+            line, tile = w.divided(piece, self.some)
+            corner = w.linear((first, 1), (line, self.line), (tile, self.tall * a.along))
+            return [w.add(corner, row * a.along) for row in range(self.tall)]
+
+        def pieces() -> None:
+            for place in [place for k in range(self.asks) for place in lines(w.add(start, k))]:
+                prefetch(w, a.pointer, place, cache=2)
+
+        w.when(w.op(f"icmp slt i64 {start}, {self._pieces()}"), pieces)
 
     def _finish_whole(self, x: Matrices, acc: list[str], i: str | int, j: str | int) -> None:
         """Apply the epilogue to a whole tile in registers, and store it."""
