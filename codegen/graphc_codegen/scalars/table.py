@@ -145,7 +145,7 @@ _ROWS = (
         "sigmoid", 1, lambda x: 1 / (1 + np.exp(-x)), 18,
         floats=unary(maths_float32.sigmoid), float64=unary(maths_float64.sigmoid),
     ),
-    ScalarOp("erf", 1, twins.erf, 34, floats=unary(maths_float32.erf), float64=unary(maths_float64.erf)),
+    ScalarOp("erf", 1, twins.erf, 20, floats=unary(maths_float32.erf), float64=unary(maths_float64.erf)),
     ScalarOp("sin", 1, np.sin, 30, floats=unary(trigonometry_float32.sin), float64=unary(trigonometry_float64.sin)),
     ScalarOp("cos", 1, np.cos, 30, floats=unary(trigonometry_float32.cos), float64=unary(trigonometry_float64.cos)),
     # Tests; floats are ordered except for "ne".
