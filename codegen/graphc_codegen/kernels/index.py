@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphc_codegen.dtypes import FLOATS, MEMORY, REGISTER, UNSIGNED
+from graphc_codegen.dtypes import FLOATS, ITEMSIZE, MEMORY, REGISTER, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import each_tile, strip_kinds
 from graphc_codegen.kernels.vectors import along, fill_zero, gathered
@@ -14,6 +14,8 @@ from graphc_codegen.writer import Writer, vec
 
 #: Accumulators of the overflow sweep, to hide the latency of its maximum.
 _UNROLL = 4
+#: Bytes of a line, of a table that comes from memory, of rows that are asked for before they are read, and of one row then.
+_LINE_BYTES, _FAR, _BYTES_AHEAD, _BYTES_OF_ROW = 64, 1 << 20, 4096, 1024
 _FINITE_BITS, _ABSOLUTE_BITS = 0x7F7FFFFF, 0x7FFFFFFF
 
 
@@ -188,6 +190,21 @@ def _index(w: Writer, p: Params, idx: str, k: str | int) -> tuple[str, str]:
     return w.op(f"select i1 {valid}, i64 {value}, i64 0"), valid
 
 
+def fetch_row(w: Writer, p: Params, x: str, idx: str, at: tuple[str | int, str | int], *, write: bool = False) -> None:
+    """Ask for the first lines of the row of x whose turn comes soon, if rows are no shorter than lines and come from memory, one
+    here and one there."""
+    (o, k), inner, item = at, p["inner"], ITEMSIZE[p["dtype"]]
+    row = item * inner
+    if row < _LINE_BYTES or row * p["outer"] * p["size"] < _FAR:
+        return
+    ahead = max(_BYTES_AHEAD // row, 1)
+    index, _ = _index(w, p, idx, w.smaller(w.add(k, ahead), p["count"] - 1))
+    first = w.at(x, w.linear((o, p["size"] * inner), (index, inner)), MEMORY[p["dtype"]])
+    for start in range(0, min(row, _BYTES_OF_ROW), _LINE_BYTES):
+        place = w.at(first, start, "i8")
+        w.call_void("llvm.prefetch.p0", [("ptr", place), ("i32", str(int(write))), ("i32", "3"), ("i32", "1")])
+
+
 def gather_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """An index outside [0, size), negative too, gives zeros."""
     x, idx, y = pointers
@@ -197,6 +214,7 @@ def gather_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     def one(o: str | int, k: str | int) -> None:
         index, valid = _index(w, p, idx, k)
         source = w.at(x, w.linear((o, size * inner), (index, inner)), type)
+        fetch_row(w, p, x, idx, (o, k))
         target = w.at(y, w.linear((o, count * inner), (k, inner)), type)
         zero = "0.0" if type in ("float", "double") else "0"
         if inner == 1:

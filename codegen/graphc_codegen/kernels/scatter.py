@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc_codegen.dtypes import MEMORY, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.index import index_at
+from graphc_codegen.kernels.index import fetch_row, index_at
 from graphc_codegen.kernels.vectors import along
 from graphc_codegen.writer import Writer, vec
 
@@ -71,6 +71,8 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         along(w, inner, (), row)
 
     def one(o: str | int, k: str | int) -> None:
+        if w.threads == 1 and out == type:
+            fetch_row(w, p, y, idx, (o, k), write=True)
         index = index_at(w, p, idx, k)
         mine = w.op(f"icmp ult i64 {w.subtracted(index, low)}, {own}")
         w.when(mine, lambda: combine(o, k, index))

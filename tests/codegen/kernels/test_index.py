@@ -107,3 +107,16 @@ def test_gather_does_not_read_what_an_index_excludes(inner: int) -> None:
     params = {"outer": 1, "size": 2, "inner": inner, "count": 2, "dtype": "float32", "index_dtype": "int32"}
     for where, (y,) in run_all("gather", params, x, idx).items():
         np.testing.assert_array_equal(y, np.zeros(2 * inner, F32), err_msg=where)
+
+
+@pytest.mark.parametrize(("outer", "inner", "dtype"), [(1, 16, "float32"), (2, 300, "int64"), (1, 77, "bool")])
+def test_gather_of_rows_from_memory(outer: int, inner: int, dtype: str) -> None:
+    """Rows whose turn comes later are asked for: behind the last one there is none, and some are out of range."""
+    size, count = (1 << 20) // (inner * np.dtype(dtype).itemsize) + 1, 90
+    x = (random(1, outer, size, inner) * 3).astype(dtype)
+    idx = _indices(size, count, "int32")
+    inside = (idx >= 0) & (idx < size)
+    expected = np.where(inside[:, None], x[:, np.where(inside, idx, 0)], np.zeros(1, dtype))
+    params = {"outer": outer, "size": size, "inner": inner, "count": count, "dtype": dtype, "index_dtype": "int32"}
+    for where, (y,) in run_all("gather", params, x, idx).items():
+        np.testing.assert_array_equal(y.reshape(expected.shape), expected, err_msg=where)

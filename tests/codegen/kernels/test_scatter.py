@@ -45,6 +45,22 @@ def test_scatter(outer: int, size: int, inner: int, count: int, dtype: str, inde
         np.testing.assert_array_equal(y, expected.reshape(-1), err_msg=f"{where}, in place")
 
 
+@pytest.mark.parametrize(("inner", "mode"), [(16, "update"), (70, "add")])
+def test_scatter_to_rows_in_memory(inner: int, mode: str) -> None:
+    """Rows whose turn comes later are asked for: behind the last one there is none, and some are out of range."""
+    rng, size, count = np.random.default_rng(inner), (1 << 18) // inner + 1, 90
+    x, u = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((size, inner), (count, inner)))
+    idx = rng.integers(-size // 8, size + size // 8, count).astype(np.int32)
+    idx[count // 2 :] = idx[: count - count // 2]
+    expected = x.copy()
+    for k in np.flatnonzero((idx >= 0) & (idx < size)):
+        expected[idx[k]] = u[k] + (expected[idx[k]] if mode == "add" else 0)
+    params = {"outer": 1, "size": size, "inner": inner, "count": count, "index_dtype": "int32", "mode": mode}
+    params["dtype"] = "float32"
+    for where, (y,) in run_all("scatter", {**params, "in_place": True}, idx, u, before=[x.reshape(-1)]).items():
+        np.testing.assert_array_equal(y, expected.reshape(-1), err_msg=where)
+
+
 def test_scatter_of_bools() -> None:
     params = {
         "outer": 1, "size": 4, "inner": 19, "count": 2, "dtype": "bool", "index_dtype": "int32", "mode": "update",
