@@ -208,6 +208,8 @@ KERNEL_FACTS = {
     "attention_grad": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 5), parts=True),
     "argmax": KernelFacts(),
     "banded": KernelFacts(halves=_banded_halves),
+    "border_pad": KernelFacts(),
+    "border_pad_grad": KernelFacts(),
     "cumsum": KernelFacts(halves=_always(0, 1)),
     "cumprod": KernelFacts(halves=_always(0, 1)),
     "cumextremum": KernelFacts(outputs=2, halves=_always(0, 1)),

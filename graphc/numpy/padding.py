@@ -16,7 +16,7 @@ from graphc.numpy.creation import linspace
 from graphc.numpy.reductions import amax, amin, mean
 from graphc.numpy.shapes import concatenate, tile
 from graphc.ops.functional.core import cast_to
-from graphc.ops.functional.slicing import gather
+from graphc.ops.functional.padding import continued
 from graphc.ops.tensor.tensor import Tensor
 
 Pairs = tuple[tuple[Any, Any], ...]
@@ -128,16 +128,11 @@ def _times(rank: int, axis: int, times: int) -> tuple[int, ...]:
 
 
 def _repeated(x: Tensor, widths: Pairs, mode: Any, odd: bool) -> Tensor:
+    if not odd:
+        return continued(x, widths, mode, again=True)
     for axis, pair in enumerate(widths):
         size = x.shape[axis]
         if pair == (0, 0):
-            continue
-        if not odd:
-            places = np.pad(np.arange(size, dtype=np.int32), pair, mode)
-            x = cast_to(
-                gather(cast_to(x, "int32") if x.tensor_type.dtype == "bool" else x, Tensor(places), axis),
-                x.tensor_type.dtype,
-            )
             continue
         # Each new element is a sum of old ones: the rows of a matrix say which.
         rows = np.pad(np.eye(size, dtype=np.int64), (pair, (0, 0)), mode, reflect_type="odd")

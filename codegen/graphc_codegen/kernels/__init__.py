@@ -10,6 +10,7 @@ from graphc_codegen.kernels.attention.backward import ATTENTION_GRAD
 from graphc_codegen.kernels.attention.forward import ATTENTION
 from graphc_codegen.kernels.banded import BANDED
 from graphc_codegen.kernels.base import Emitter
+from graphc_codegen.kernels.border import BORDER_PAD, BORDER_PAD_GRAD
 from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START, COLLECTIVE_WAIT
 from graphc_codegen.kernels.conv.channels import CONV2D_CHANNELS
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
@@ -70,6 +71,8 @@ EMITTERS: dict[str, Emitter] = {
     "attention_grad": ATTENTION_GRAD,
     "argmax": ARGMAX,
     "banded": BANDED,
+    "border_pad": BORDER_PAD,
+    "border_pad_grad": BORDER_PAD_GRAD,
     "cumsum": CUMSUM,
     "cumprod": CUMPROD,
     "cumextremum": CUMEXTREMUM,

@@ -108,6 +108,24 @@ def _padded(w: Writer, x: str, edges: Sequence[int], value: float, dtype: str) -
     return w("Pad", x, w.ints(*edges), w.number(value, dtype))
 
 
+@rule("BorderPad")
+def _border_pad(w: Writer, n: View, x: str) -> str:
+    """ONNX has no "symmetric", and wraps only from opset 19 on."""
+    for axis, (size, pair) in enumerate(zip(n.types[0].shape, n["paddings"], strict=True)):
+        if any(pair):
+            x = w("Gather", x, w.ints(*np.pad(np.arange(size), pair, n["mode"]).tolist()), axis=axis)
+    return x
+
+
+@rule("BorderPadGrad")
+def _border_pad_grad(w: Writer, n: View, dy: str) -> str:
+    shape = n.type.shape
+    places = np.pad(np.arange(math.prod(shape)).reshape(shape), n["paddings"], n["mode"]).ravel()
+    flat, type = TensorType(n.type.dtype, (math.prod(shape),)), TensorType("int64", places.shape)
+    row, indices = w.reshape(dy, (-1,)), w.array(places.astype(np.int64))
+    return w.reshape(_scattered(w, w.filled(0, flat), indices, row, type, flat, 0, "add"), shape)
+
+
 @rule("OneHot")
 def _one_hot(w: Writer, n: View, indices: str) -> str:
     """Not ONNX's OneHot, which counts negative indices from the end."""

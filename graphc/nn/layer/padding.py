@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from graphc import ops
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
-from graphc.ops.functional.padding import bordered
+from graphc.ops.functional.padding import bordered, continued
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 Ends = Sequence[tuple[int, int]]
@@ -27,16 +24,7 @@ def padded(x: Tensor, ends: Ends, mode: str = "constant", value: float = 0.0) ->
     ends = [(max(a, 0), max(b, 0)) for a, b in ends]
     if mode == "constant":
         return bordered(x, ends, value)
-    for axis, (before, after) in enumerate(ends):
-        size = x.shape[axis]
-        if mode == "reflect" and max(before, after) >= size:
-            raise ShapeError(
-                f"padding of {before} and {after} does not fit axis {axis} of {x.tensor_type}", loc=user_loc()
-            )
-        if before or after:
-            places = np.pad(np.arange(size), (before, after), mode=mode)  # type: ignore[call-overload]
-            x = ops.gather(x, Tensor(places.astype(np.int32)), axis)
-    return x
+    return continued(x, ends, mode)
 
 
 class Pad(Cell):

@@ -8,6 +8,7 @@ from graphc.ops.declared import (  # noqa: F401
     banded,
     batching,
     begun,
+    borders,
     casts,
     collective,
     complex,

@@ -169,8 +169,9 @@ def rule_of(op: OpDef) -> PadRule:
 #: Ops that make nothing infinite of what is finite, nor do their gradients: they may see padding of any kind.
 _EASY = frozenset({
     "Add", "Sub", "Neg", "Cast", "Select", "ReLU", "Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual",
-    "LogicalAnd", "LogicalOr", "LogicalNot", "Reshape", "Transpose", "BroadcastTo", "Slice", "Concat", "Pad", "StopGradient",
-    "Depend", "MatMul", "BatchMatMul", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceAll", "ReduceAny", "Grad",
+    "LogicalAnd", "LogicalOr", "LogicalNot", "Reshape", "Transpose", "BroadcastTo", "Slice", "Concat", "Pad", "BorderPad",
+    "StopGradient", "Depend", "MatMul", "BatchMatMul", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceAll",
+    "ReduceAny", "Grad",
 })  # fmt: skip
 
 
@@ -371,6 +372,16 @@ def bordered(p: Padded) -> list[Axes]:
             raise p.refuse(f"a border follows the padding along axis {k}")
         size = p.node.type.shape[k]
         made.append(_behind(axis, front, size) if front else axis if is_padded(axis) else plain(size))
+    return [tuple(made)]
+
+
+def repeated_border(p: Padded) -> list[Axes]:
+    """Borders of axes that are not padded."""
+    made = []
+    for k, (axis, pair) in enumerate(zip(p.axes[0], p.node.attrs["paddings"], strict=True)):
+        if is_padded(axis) and any(pair):
+            raise p.refuse(f"the border along axis {k} would repeat padding")
+        made.append(axis if is_padded(axis) else plain(p.node.type.shape[k]))
     return [tuple(made)]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.declared import borders
 from graphc.ops.functional.core import Number, call
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.shapes import broadcast_to
@@ -51,10 +52,7 @@ def pad(
     kinds = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
     if mode not in kinds:
         raise ArgumentValueError(f"pad: mode must be constant, {', '.join(kinds)}, got {mode!r}", loc=user_loc())
-    for axis, pair in enumerate(pairs):
-        if pair != (0, 0):
-            input_x = _continued(input_x, axis, pair, kinds[mode])
-    return input_x.value()
+    return continued(input_x, pairs, kinds[mode])
 
 
 def _without(x: Tensor, pairs: Sequence[Sequence[int]]) -> tuple[Tensor, list[tuple[int, int]]]:
@@ -70,8 +68,28 @@ def _without(x: Tensor, pairs: Sequence[Sequence[int]]) -> tuple[Tensor, list[tu
     return getitem(x, tuple(parts)), [(max(int(a), 0), max(int(b), 0)) for a, b in pairs]
 
 
-def _continued(x: Tensor, axis: int, pair: Sequence[int], kind: Any) -> Tensor:
-    """x with (before, after) more of its elements along an axis, chosen as `np.pad` does."""
+def continued(x: Tensor, pairs: Sequence[Sequence[int]], kind: str, *, again: bool = False) -> Tensor:
+    """x with (before, after) more of its elements along each axis, chosen as NumPy's pad does by "reflect", "symmetric", "edge"
+    and "wrap". Mirror images are no longer than the axis unless they may begin `again`. Raises ArgumentValueError, ShapeError.
+    """
+    paddings = tuple((int(before), int(after)) for before, after in pairs)
+    if any(n < 0 for pair in paddings for n in pair):
+        raise ArgumentValueError(f"pad: only constant borders may be negative, got {paddings}", loc=user_loc())
+    if borders.fits(kind, x.shape, paddings):
+        return call("BorderPad", x, paddings=paddings, mode=kind) if any(map(any, paddings)) else x.value()
+    for axis, pair in enumerate(paddings):
+        if not again and kind in ("reflect", "symmetric") and max(pair) > borders.longest(kind, x.shape[axis]):
+            raise ShapeError(
+                f"pad: a border of {max(pair)} does not fit axis {axis} of {x.tensor_type}, which is mirrored",
+                loc=user_loc(),
+            )
+        if any(pair):
+            x = _continued_far(x, axis, pair, kind)
+    return x.value()
+
+
+def _continued_far(x: Tensor, axis: int, pair: Sequence[int], kind: Any) -> Tensor:
+    """The same along one axis, by more than it has."""
     size, before = x.shape[axis], int(pair[0])
     places = np.pad(np.arange(size, dtype=np.int32), pair, kind)
     ends = [_stretch(x, axis, p) for p in (places[:before], places[before + size :])]
@@ -97,10 +115,7 @@ def _stretch(x: Tensor, axis: int, places: Any) -> Tensor | None:
 def mirror_pad(input_x: Tensor, paddings: Any, mode: str) -> Tensor:
     """x continued beyond its borders by its mirror image: SYMMETRIC repeats the border, REFLECT does not."""
     pads = np.asarray(paddings.asnumpy() if isinstance(paddings, Tensor) else paddings).tolist()
-    for axis, pair in enumerate(pads):
-        if any(pair):
-            input_x = _continued(input_x, axis, pair, "symmetric" if mode == "SYMMETRIC" else "reflect")
-    return input_x.value()
+    return continued(input_x, pads, "symmetric" if mode == "SYMMETRIC" else "reflect")
 
 
 def pad_by_axes(x: Tensor, paddings: Any, constant_value: Any, mode: str, paddings_contiguous: bool) -> Tensor:

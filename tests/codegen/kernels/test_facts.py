@@ -29,6 +29,7 @@ SINGLE, BATCH = test_single_images.Case(1, 4, 5, 9, 9), test_batch.Case(16, 3, 4
 LINES = test_lines.Case(2, 3, 5, 1, 40, 4, 4, 4)
 
 #: Params of a kernel of each name.
+BORDERS = {"outer": 4, "axes": ((9, 2, 1), (40, 3, 3)), "mode": "reflect", "dtype": "float32"}
 PARAMS: dict[str, dict[str, Any]] = {
     "gemm": {"m": 40, "n": 40, "k": 8, "ta": False, "tb": False, "accumulate": False},
     "conv2d": CONV | {"transposed": False},
@@ -53,6 +54,8 @@ PARAMS: dict[str, dict[str, Any]] = {
     "attention_grad": ATTENTION,
     "argmax": INDEX | {"mode": "max", "out_dtype": "int32"},
     "banded": {"outer": 3, "have": 9, "wanted": 40, "width": 2, "inner": 7, "dtype": "float32"},
+    "border_pad": BORDERS,
+    "border_pad_grad": BORDERS,
     "cumsum": INDEX | {"reverse": False},
     "cumprod": INDEX,
     "cumextremum": INDEX | {"mode": "max"},
