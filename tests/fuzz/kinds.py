@@ -260,6 +260,14 @@ def _pad(rng: np.random.Generator, args: Sequence[Array]) -> Attrs | None:
     return {"ends": tuple((int(a), int(b)) for a, b in rng.integers(0, 3, (args[0].ndim, 2)))}
 
 
+def _border(rng: np.random.Generator, args: Sequence[Array]) -> Attrs | None:
+    if not args[0].size or args[0].ndim == 0:
+        return None
+    mode = str(rng.choice(["SYMMETRIC", "REFLECT"]))
+    most = [min(size - (mode == "REFLECT"), 3) for size in args[0].shape]
+    return {"ends": tuple(tuple(int(n) for n in rng.integers(0, m + 1, 2)) for m in most), "mode": mode}
+
+
 def _along(rng: np.random.Generator, args: Sequence[Array]) -> Attrs | None:
     x, y = args
     if x.ndim != y.ndim or x.ndim == 0 or x.dtype != y.dtype or x.dtype.kind == "b":
@@ -279,6 +287,13 @@ kind(
     lambda x, shape: np.broadcast_to(x, shape),
 )
 kind("pad", 1, _pad, lambda x, ends: ops.pad(x, paddings=ends), lambda x, ends: np.pad(x, ends))
+kind(
+    "mirror_pad",
+    1,
+    _border,
+    lambda x, ends, mode: ops.mirror_pad(x, ends, mode),
+    lambda x, ends, mode: np.pad(x, ends, mode.lower()),
+)
 kind("concat", 2, _along, lambda x, y, axis: ops.concat((x, y), axis), lambda x, y, axis: np.concatenate((x, y), axis))
 kind(
     "flip",

@@ -74,13 +74,13 @@ def _grad_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attr
 
 
 def _grad_ref(dy: Array, paddings: Pairs, mode: str) -> Array:
-    made = dy
+    made = dy.astype(np.float64)
     for axis, pair in enumerate(paddings):
         shown = np.pad(np.arange(dy.shape[axis] - sum(pair)), pair, mode)  # type: ignore[call-overload]
-        rows = np.zeros((dy.shape[axis] - sum(pair), *np.delete(made.shape, axis)), dy.dtype)
+        rows = np.zeros((dy.shape[axis] - sum(pair), *np.delete(made.shape, axis)))
         np.add.at(rows, shown, np.moveaxis(made, axis, 0))
         made = np.moveaxis(rows, 0, axis)
-    return made
+    return np.asarray(made, dy.dtype)
 
 
 op(
