@@ -1,9 +1,9 @@
 """Large products, block by block of C: for each part of k a thread copies what it reads of A and B into memory of its own.
 
-The part of B is copied once for a block, that of A some rows at a time, which stay in the second cache; a strip of B stays in the
-first one. If all rows of A are there, strips of B are copied a few at a time, while the next ones are fetched. Tiles read both
-from one line after the other, whatever the strides. What the parts of k give is added up in the thread's memory: a part's own sum
-begins with zero, so that sums stay short. If these parts are still too long (`block`), the sums of blocks are brought together in
+The part of B is copied once for a block, that of A some rows at a time, which stay in the second cache while the next ones are
+fetched; a strip of B stays in the first one. If all rows of A are there, strips of B are copied a few at a time, while the next
+ones are fetched. Tiles read both from one line after the other, whatever the strides. What the parts of k give is added up in
+the thread's memory: a part's own sum begins with zero, so that sums stay short. If these parts are still too long (`block`), the sums of blocks are brought together in
 float64. The last part of a tile goes from the registers to the epilogue.
 
 What a loop multiplies by is copied once before it, all parts of it: see `packed`.
@@ -247,6 +247,8 @@ class Panels:
         number = 0 if self.single else w.linear((s, self.tiles), (block.before, 1), (t, 1))
         sums = w.at(m.sums, w.mul(number, self.sums), self.type)
         fetch = self._fetch(x, m, block, at, part)
+        if self.asks:
+            self._ask(x.a, block, at, part)
         if self.blocks:
             self._in_blocks(m, at, part, sums, fetch)
             w.when(part.last, lambda: self._finished(x, sums, block, t, s))
@@ -321,8 +323,6 @@ class Panels:
             next_one = w.linear((s, self.tiles), (block.before, 1), (t, 1), (1, 1))
             wanted.append(Rows(m.sums, w.mul(next_one, self.tall * line), line, line))
         coming = self._coming(x, block, at, part) if self.grouped and self.pairs is None else None
-        if self.asks:
-            self._ask(x.a, block, at, part)
         return beside(w, wanted, self.tall, self.turns // TOGETHER, coming)
 
     def _coming(self, x: Matrices, block: _Block, at: tuple[str, str | int], part: _Part) -> Strip:
