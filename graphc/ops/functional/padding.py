@@ -75,6 +75,8 @@ def continued(x: Tensor, pairs: Sequence[Sequence[int]], kind: str, *, again: bo
     paddings = tuple((int(before), int(after)) for before, after in pairs)
     if any(n < 0 for pair in paddings for n in pair):
         raise ArgumentValueError(f"pad: only constant borders may be negative, got {paddings}", loc=user_loc())
+    if len(paddings) != x.ndim or any(any(p) and not n for n, p in zip(x.shape, paddings, strict=True)):
+        raise ShapeError(f"pad: {x.tensor_type} cannot be continued by {paddings}, one pair an axis", loc=user_loc())
     if borders.fits(kind, x.shape, paddings):
         return call("BorderPad", x, paddings=paddings, mode=kind) if any(map(any, paddings)) else x.value()
     for axis, pair in enumerate(paddings):

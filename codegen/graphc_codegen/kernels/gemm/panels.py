@@ -2,9 +2,9 @@
 
 The part of B is copied once for a block, that of A some rows at a time, which stay in the second cache while the next ones are
 fetched; a strip of B stays in the first one. If all rows of A are there, strips of B are copied a few at a time, while the next
-ones are fetched. Tiles read both from one line after the other, whatever the strides. What the parts of k give is added up in
-the thread's memory: a part's own sum begins with zero, so that sums stay short. If these parts are still too long (`block`), the sums of blocks are brought together in
-float64. The last part of a tile goes from the registers to the epilogue.
+ones are fetched. Tiles read both from one line after the other, whatever the strides. What the parts of k give is added up in the
+thread's memory: a part's own sum begins with zero, so that sums stay short. If these parts are still too long (`block`), the sums
+of blocks are brought together in float64. The last part of a tile goes from the registers to the epilogue.
 
 What a loop multiplies by is copied once before it, all parts of it: see `packed`.
 """
