@@ -31,23 +31,22 @@ def _sizes(p: Params) -> tuple[int, int]:
     return p["outer"] * inside, p["outer"] * math.prod(map(sum, p["axes"]))
 
 
-def shown(mode: str, axis: Axis) -> list[int]:
-    """The place inside that each place of an axis with its border shows."""
-    size, before, after = axis
-    places = []
-    for k in range(-before, size + after):
-        turned = -1 - k if k < 0 else 2 * size - 1 - k
-        mirrored = {"reflect": -k if k < 0 else 2 * size - 2 - k, "symmetric": turned}
-        beyond = mirrored | {"edge": min(max(k, 0), size - 1), "wrap": k % size}
-        places.append(k if 0 <= k < size else beyond[mode])
-    return places
+def _shown(mode: str, axis: Axis, i: int) -> int:
+    """The place inside that place `i` of an axis with its border shows."""
+    size, before, _ = axis
+    k = i - before
+    if 0 <= k < size:
+        return k
+    mirrored = {"reflect": -k if k < 0 else 2 * size - 2 - k, "symmetric": -1 - k if k < 0 else 2 * size - 1 - k}
+    found = mirrored | {"edge": 0 if k < 0 else size - 1, "wrap": k % size}
+    return found[mode]
 
 
 def _place(w: Writer, mode: str, axis: Axis, i: str | int) -> str | int:
-    """The place inside that place `i` of an axis with its border shows."""
+    """The same of a place that may be known as the kernel runs only."""
     size, before, after = axis
     if isinstance(i, int):
-        return shown(mode, axis)[i]
+        return _shown(mode, axis, i)
     if not before and not after:
         return i
     k = w.subtracted(i, before)
@@ -127,16 +126,14 @@ def pad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     w.share_pairs(p["outer"], count, row)
 
 
-def _taken(p: Params, array: Array) -> Array:
-    """An array [outer, *axes], read by the places that its borders show."""
-    made: Array = array
-    for axis, of in enumerate(p["axes"], 1):
-        made = np.take(made, shown(p["mode"], of), axis)
-    return made
+def _places(p: Params) -> list[Array]:
+    """Of each axis the places inside that those of the axis with its border show."""
+    return [np.pad(np.arange(size), (before, after), p["mode"]) for size, before, after in p["axes"]]
 
 
 def pad_twin(p: Params, x: Array, y: Array) -> None:
-    y[:] = _taken(p, x.reshape(p["outer"], *(size for size, _, _ in p["axes"]))).reshape(-1)
+    made = x.reshape(p["outer"], *(size for size, _, _ in p["axes"]))
+    y[:] = made[np.ix_(np.arange(p["outer"]), *_places(p))].reshape(-1)
 
 
 # ---- border_pad_grad
@@ -204,10 +201,10 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
 @np.errstate(all="ignore")
 def grad_twin(p: Params, dy: Array, dx: Array) -> None:
-    places = [shown(p["mode"], axis) for axis in p["axes"]]
+    places = _places(p)
     made = np.zeros((p["outer"], *(size for size, _, _ in p["axes"])), np.float64)
     given = dy.reshape(p["outer"], *map(len, places))
-    np.add.at(made, np.ix_(range(p["outer"]), *places), given)
+    np.add.at(made, np.ix_(np.arange(p["outer"]), *places), given)
     dx[:] = made.reshape(-1)
 
 
