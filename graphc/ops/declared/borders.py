@@ -74,10 +74,10 @@ def _grad_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attr
 
 
 def _grad_ref(dy: Array, paddings: Pairs, mode: str) -> Array:
-    made = dy.astype(np.float64)
+    made = dy.astype(np.result_type(dy.dtype, np.float64))
     for axis, pair in enumerate(paddings):
         shown = np.pad(np.arange(dy.shape[axis] - sum(pair)), pair, mode)  # type: ignore[call-overload]
-        rows = np.zeros((dy.shape[axis] - sum(pair), *np.delete(made.shape, axis)))
+        rows = np.zeros((dy.shape[axis] - sum(pair), *np.delete(made.shape, axis)), made.dtype)
         np.add.at(rows, shown, np.moveaxis(made, axis, 0))
         made = np.moveaxis(rows, 0, axis)
     return np.asarray(made, dy.dtype)
