@@ -137,6 +137,14 @@ class VectorWriter:
             return divmod(a, b)
         return self.op(f"udiv i64 {a}, {b}"), self.op(f"urem i64 {a}, {b}")
 
+    def digits(self, index: str | int, sizes: Sequence[int]) -> list[str | int]:
+        """An index along each of some axes; none of it where there are none."""
+        found: list[str | int] = []
+        for size in reversed(sizes[1:]):
+            index, digit = self.divided(index, size)
+            found.insert(0, digit)
+        return [index, *found] if sizes else []
+
     def smaller(self, a: str | int, b: str | int) -> str | int:
         """The smaller of two numbers."""
         if isinstance(a, int) and isinstance(b, int):

@@ -26,7 +26,7 @@ _LEAST_ROWS_OF_STRIPS, _NEAR_FACTOR = 4, 1 << 16
 #: _DEPTH these stay in the second cache.
 _DEPTH, _ROWS, _COLUMNS, _NEAR_ROWS = 320, 3072, 4096, 512
 #: The widest and highest tile of any machine; blocks are filled up to whole tiles. Tiles of 6 or 12 rows fill groups of these.
-_WIDE, _TALL, _GROUP = 32, 16, 12
+_WIDE, _TALL, _WHOLE = 32, 16, 12
 #: Of fewer terms tiles of the same rows may follow each other; columns that are copied at a time where all rows are there.
 _FEW_TERMS, _FEW_COLUMNS = 256, 2 * _WIDE
 #: Blocks for each thread at most, so that all have about as much to do; and what it costs to copy an element of a row of A or of
@@ -130,7 +130,7 @@ def panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, int
     m, n, k, item = *(int(p[name]) for name in "mnk"), _item(p)
     depth, block = _even(k, _DEPTH, 8), precision.in_parts(p.get("block", 0), k)
     rows, columns = _block(tiles.batch(p), m, n, item, threads)
-    some = _even(rows, _NEAR_ROWS // item, _GROUP)
+    some = _even(rows, _NEAR_ROWS // item, _WHOLE)
     # Tiles of A may have 12 rows and take the memory of 16; those of 5 that of 8.
     tall, wide = rows + _TALL, -(-columns // _WIDE) * _WIDE
     copied = min(wide, _FEW_COLUMNS) if some >= rows and k > _FEW_TERMS else wide

@@ -19,6 +19,7 @@ from graphc_codegen.kernels.vectors import along
 from graphc_codegen.writer import Writer
 
 Axis = tuple[int, int, int]
+#: Where a row lies along each axis but the last one.
 Digits = Sequence[str | int]
 
 #: The most places on one side of a row that are written one by one.
@@ -31,22 +32,9 @@ def _sizes(p: Params) -> tuple[int, int]:
     return p["outer"] * inside, p["outer"] * math.prod(map(sum, p["axes"]))
 
 
-def _shown(mode: str, axis: Axis, i: int) -> int:
-    """The place inside that place `i` of an axis with its border shows."""
-    size, before, _ = axis
-    k = i - before
-    if 0 <= k < size:
-        return k
-    mirrored = {"reflect": -k if k < 0 else 2 * size - 2 - k, "symmetric": -1 - k if k < 0 else 2 * size - 1 - k}
-    found = mirrored | {"edge": 0 if k < 0 else size - 1, "wrap": k % size}
-    return found[mode]
-
-
 def _place(w: Writer, mode: str, axis: Axis, i: str | int) -> str | int:
-    """The same of a place that may be known as the kernel runs only."""
+    """The place inside that place `i` of an axis with its border shows."""
     size, before, after = axis
-    if isinstance(i, int):
-        return _shown(mode, axis, i)
     if not before and not after:
         return i
     k = w.subtracted(i, before)
@@ -56,25 +44,24 @@ def _place(w: Writer, mode: str, axis: Axis, i: str | int) -> str | int:
         "edge": (0, size - 1),
         "wrap": (w.add(k, size), w.subtracted(k, size)),
     }[mode]
+    if isinstance(k, int):
+        return least if k < 0 else most if k >= size else k
     inside = w.op(f"select i1 {w.op(f'icmp sge i64 {k}, {size}')}, i64 {most}, i64 {k}")
     return w.op(f"select i1 {w.op(f'icmp slt i64 {k}, 0')}, i64 {least}, i64 {inside}")
 
 
-def _digits(w: Writer, index: str | int, sizes: Sequence[int]) -> Digits:
-    """An index along each of these axes."""
-    found: list[str | int] = []
-    for size in reversed(sizes):
-        index, digit = w.divided(index, size)
-        found.insert(0, digit)
-    return found
-
-
-def _number(w: Writer, digits: Digits, sizes: Sequence[int]) -> str | int:
-    """The number of the row with these digits."""
-    number: str | int = 0
-    for digit, size in zip(digits, sizes, strict=True):
-        number = w.linear((number, size), (digit, 1))
-    return number
+def _rows(
+    w: Writer, p: Params, pointers: Sequence[str], o: str | int, digits: tuple[Digits, Digits]
+) -> tuple[str, str]:
+    """The addresses of a row inside and of one with its border, in arrays of these kinds, by their digits."""
+    found = []
+    sizes = [axis[0] for axis in p["axes"]], [sum(axis) for axis in p["axes"]]
+    for pointer, lengths, of in zip(pointers, sizes, digits, strict=True):
+        number = o
+        for digit, size in zip((*of, 0), lengths, strict=True):
+            number = w.linear((number, size), (digit, 1))
+        found.append(w.at(pointer, number, MEMORY[p["dtype"]]))
+    return found[0], found[1]
 
 
 def _around(w: Writer, p: Params, body: Callable[[str | int, str | int], None]) -> None:
@@ -104,17 +91,14 @@ def pad_operands(p: Params) -> tuple[Operand, ...]:
 
 def pad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Row after row of y: the row of x that it shows, and the elements in front of it and behind it."""
-    (x, y), type, mode = pointers, MEMORY[p["dtype"]], p["mode"]
-    (*rows, last), sizes = p["axes"], [sum(axis) for axis in p["axes"][:-1]]
+    type, (*rows, last) = MEMORY[p["dtype"]], p["axes"]
     size, before, _ = last
-    count = math.prod(sizes)
+    sizes = [sum(axis) for axis in rows]
 
     def row(o: str | int, r: str | int) -> None:
-        digits = [_place(w, mode, axis, i) for axis, i in zip(rows, _digits(w, r, sizes), strict=True)]
-        number = _number(w, digits, [axis[0] for axis in rows])
-        inside = math.prod(axis[0] for axis in rows)
-        source = w.at(x, w.mul(w.linear((o, inside), (number, 1)), size), type)
-        target = w.at(y, w.mul(w.linear((o, count), (r, 1)), sum(last)), type)
+        digits = w.digits(r, sizes)
+        places = [_place(w, p["mode"], axis, i) for axis, i in zip(rows, digits, strict=True)]
+        source, target = _rows(w, p, pointers, o, (places, digits))
 
         def copy(i: str | int, active: int, _: list[str]) -> list[str]:
             w.vstore(w.vload(w.at(source, i, type), active, type), w.at(target, w.add(i, before), type), active, type)
@@ -123,7 +107,7 @@ def pad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         along(w, size, (), copy)
         _around(w, p, lambda j, k: w.store(w.load(w.at(source, k, type), type), w.at(target, j, type), type))
 
-    w.share_pairs(p["outer"], count, row)
+    w.share_pairs(p["outer"], math.prod(sizes), row)
 
 
 def _places(p: Params) -> list[Array]:
@@ -147,15 +131,15 @@ def grad_operands(p: Params) -> tuple[Operand, ...]:
 
 def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Rows of dy that lie inside are stored, then those of borders are added to the rows that they show."""
-    (dy, dx), type, mode = pointers, MEMORY[p["dtype"]], p["mode"]
-    (*rows, last), sizes = p["axes"], [sum(axis) for axis in p["axes"][:-1]]
-    inside = [axis[0] for axis in rows]
+    (dy, dx), type, (*rows, last) = pointers, MEMORY[p["dtype"]], p["axes"]
     size, before, _ = last
 
-    def row(o: str | int, r: str | int, number: str | int, *, add: bool) -> None:
-        """Row r of dy, to that of dx with such a number."""
-        source = w.at(dy, w.mul(w.linear((o, math.prod(sizes)), (r, 1)), sum(last)), type)
-        target = w.at(dx, w.mul(w.linear((o, math.prod(inside)), (number, 1)), size), type)
+    def added(source: str, target: str) -> None:
+        w.store(w.op(f"fadd {type} {w.load(target, type)}, {w.load(source, type)}"), target, type)
+
+    def row(o: str | int, digits: tuple[Digits, Digits], *, add: bool) -> None:
+        """A row of dy, to that of dx."""
+        target, source = _rows(w, p, (dx, dy), o, digits)
 
         def move(i: str | int, active: int, _: list[str]) -> list[str]:
             value, place = w.vload(w.at(source, w.add(i, before), type), active, type), w.at(target, i, type)
@@ -167,34 +151,27 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         along(w, size, (), move)
         _around(w, p, lambda j, k: added(w.at(source, j, type), w.at(target, k, type)))
 
-    def added(source: str, target: str) -> None:
-        w.store(w.op(f"fadd {type} {w.load(target, type)}, {w.load(source, type)}"), target, type)
+    inside = tuple((b, b + n) for n, b, _ in rows)
+    # In front of the array, in it, or behind it, along each axis; what lies in it along all of them comes first.
+    parts = list(product(*[((0, b), (b, b + n), (b + n, b + n + a)) for n, b, a in rows]))
 
-    def within(o: str | int) -> None:
-        def one(number: str | int) -> None:
-            digits = [w.add(i, axis[1]) for axis, i in zip(rows, _digits(w, number, inside), strict=True)]
-            row(o, _number(w, digits, sizes), number, add=False)
+    def part(o: str | int, ranges: Sequence[tuple[int, int]]) -> None:
+        counts = [end - start for start, end in ranges]
 
-        w.repeat(math.prod(inside), one)
-
-    def around(o: str | int) -> None:
-        """Rows of borders, by what each axis is of: what is in front of the array, in it, or behind it."""
-        for kinds in product(*[((0, b), (b, b + n), (b + n, b + n + a)) for n, b, a in rows]):
-            if any(kind != (axis[1], axis[1] + axis[0]) for kind, axis in zip(kinds, rows, strict=True)):
-                border(o, kinds)
-
-    def border(o: str | int, kinds: Sequence[tuple[int, int]]) -> None:
         def one(index: str | int) -> None:
-            counted = _digits(w, index, [end - start for start, end in kinds])
-            digits = [w.add(i, start) for i, (start, _) in zip(counted, kinds, strict=True)]
-            places = [_place(w, mode, axis, i) for axis, i in zip(rows, digits, strict=True)]
-            row(o, _number(w, digits, sizes), _number(w, places, inside), add=True)
+            counted = w.digits(index, counts)
+            digits = [w.add(i, start) for i, (start, _) in zip(counted, ranges, strict=True)]
+            places = [
+                i if span == own else _place(w, p["mode"], axis, j)
+                for i, j, span, own, axis in zip(counted, digits, ranges, inside, rows, strict=True)
+            ]
+            row(o, (places, digits), add=ranges != inside)
 
-        w.repeat(math.prod(end - start for start, end in kinds), one)
+        w.repeat(math.prod(counts), one)
 
     def outer(o: str | int) -> None:
-        within(o)
-        around(o)
+        for ranges in sorted(parts, key=lambda ranges: ranges != inside):
+            part(o, ranges)
 
     w.share(p["outer"], outer)
 

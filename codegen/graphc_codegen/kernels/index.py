@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphc_codegen.dtypes import FLOATS, ITEMSIZE, MEMORY, REGISTER, UNSIGNED
-from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.microkernel import each_tile, strip_kinds
+from graphc_codegen.kernels.base import LINE, Array, Emitter, Operand, Params
+from graphc_codegen.kernels.microkernel import each_tile, prefetch, strip_kinds
 from graphc_codegen.kernels.vectors import along, fill_zero, gathered
 from graphc_codegen.writer import Writer, vec
 
 #: Accumulators of the overflow sweep, to hide the latency of its maximum.
 _UNROLL = 4
-#: Bytes of a line, of a table that comes from memory, of rows that are asked for before they are read, and of one row then.
-_LINE_BYTES, _FAR, _BYTES_AHEAD, _BYTES_OF_ROW = 64, 1 << 20, 4096, 1024
+#: Bytes of a table that comes from memory, of rows that are asked for before they are read, and of one row then.
+_FAR, _BYTES_AHEAD, _BYTES_OF_ROW = 1 << 20, 4096, 1024
 _FINITE_BITS, _ABSOLUTE_BITS = 0x7F7FFFFF, 0x7FFFFFFF
 
 
@@ -195,14 +195,13 @@ def fetch_row(w: Writer, p: Params, x: str, idx: str, at: tuple[str | int, str |
     here and one there."""
     (o, k), inner, item = at, p["inner"], ITEMSIZE[p["dtype"]]
     row = item * inner
-    if row < _LINE_BYTES or row * p["outer"] * p["size"] < _FAR:
+    if row < 4 * LINE or row * p["outer"] * p["size"] < _FAR:
         return
     ahead = max(_BYTES_AHEAD // row, 1)
     index, _ = _index(w, p, idx, w.smaller(w.add(k, ahead), p["count"] - 1))
     first = w.at(x, w.linear((o, p["size"] * inner), (index, inner)), MEMORY[p["dtype"]])
-    for start in range(0, min(row, _BYTES_OF_ROW), _LINE_BYTES):
-        place = w.at(first, start, "i8")
-        w.call_void("llvm.prefetch.p0", [("ptr", place), ("i32", str(int(write))), ("i32", "3"), ("i32", "1")])
+    for start in range(0, min(row, _BYTES_OF_ROW), 4 * LINE):
+        prefetch(w, w.at(first, start, "i8"), 0, write=write)
 
 
 def gather_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:

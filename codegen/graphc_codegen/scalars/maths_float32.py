@@ -22,12 +22,8 @@ _LOG = (
 #: tanh of this and more is 1.
 _TANH_ONE = 9.02
 #: erf(x)/x on [0, 3.92] as a fraction in x*x: least largest relative error (by Lawson's weights), 1.9e-8 before rounding.
-_ERF_ABOVE = (
-    2.0500331e-6, 2.8487512e-4, 3.7655151e-3, 5.2748408e-2, 1.9040482e-1, 1.1283791e0,
-)  # fmt: skip
-_ERF_BELOW = (
-    3.8090755e-5, 1.1625006e-3, 1.4969023e-2, 1.1410834e-1, 5.0207460e-1, 1.0,
-)  # fmt: skip
+_ERF_ABOVE = (2.0500331e-6, 2.8487512e-4, 3.7655151e-3, 5.2748408e-2, 1.9040482e-1, 1.1283791e0)
+_ERF_BELOW = (3.8090755e-5, 1.1625006e-3, 1.4969023e-2, 1.1410834e-1, 5.0207460e-1, 1.0)
 #: Of this and more the fraction is more than 1, which erf then is.
 _ERF_ONE = 4.0
 #: Adding 1.5 * 2**23 rounds a float to an integer that can be read from its low bits; no conversion, so NaN

@@ -74,13 +74,11 @@ def _grad_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attr
 
 
 def _grad_ref(dy: Array, paddings: Pairs, mode: str) -> Array:
-    made = dy.astype(np.result_type(dy.dtype, np.float64))
-    for axis, pair in enumerate(paddings):
-        shown = np.pad(np.arange(dy.shape[axis] - sum(pair)), pair, mode)  # type: ignore[call-overload]
-        rows = np.zeros((dy.shape[axis] - sum(pair), *np.delete(made.shape, axis)), made.dtype)
-        np.add.at(rows, shown, np.moveaxis(made, axis, 0))
-        made = np.moveaxis(rows, 0, axis)
-    return np.asarray(made, dy.dtype)
+    sizes = [whole - sum(pair) for whole, pair in zip(dy.shape, paddings, strict=True)]
+    shown = [np.pad(np.arange(n), pair, mode) for n, pair in zip(sizes, paddings, strict=True)]  # type: ignore[call-overload]
+    made = np.zeros(sizes, np.result_type(dy.dtype, np.float64))
+    np.add.at(made, np.ix_(*shown), dy)
+    return made.astype(dy.dtype)
 
 
 op(

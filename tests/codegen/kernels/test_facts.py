@@ -27,9 +27,9 @@ WINDOW = {"call": "all_reduce", "dtype": "float32", "group": 0, "size": 2, "at":
 INDEXED = INDEX | {"count": 4, "index_dtype": "int32"}
 SINGLE, BATCH = test_single_images.Case(1, 4, 5, 9, 9), test_batch.Case(16, 3, 4, 9, 9)
 LINES = test_lines.Case(2, 3, 5, 1, 40, 4, 4, 4)
+BORDERS = {"outer": 4, "axes": ((9, 2, 1), (40, 3, 3)), "mode": "reflect", "dtype": "float32"}
 
 #: Params of a kernel of each name.
-BORDERS = {"outer": 4, "axes": ((9, 2, 1), (40, 3, 3)), "mode": "reflect", "dtype": "float32"}
 PARAMS: dict[str, dict[str, Any]] = {
     "gemm": {"m": 40, "n": 40, "k": 8, "ta": False, "tb": False, "accumulate": False},
     "conv2d": CONV | {"transposed": False},

@@ -54,19 +54,11 @@ class Walk:
     def matrix(self, name: str, batch: Index, row: Index = 0) -> str:
         """The address of a row of an operand's matrix."""
         seen = plan.view(self.p, name)
-        terms = [*zip(self.digits(batch), seen.strides, strict=True), (row, seen.lead)]
+        terms = [*zip(self.w.digits(batch, self.p["axes"]), seen.strides, strict=True), (row, seen.lead)]
         return self.w.at(self.operands[name], self.w.linear((seen.offset, 1), *terms))
 
     def lead(self, name: str) -> int:
         return plan.view(self.p, name).lead
-
-    def digits(self, batch: Index) -> list[Index]:
-        """A batch index along each axis."""
-        made: list[Index] = []
-        for count in reversed(self.p["axes"][1:]):
-            batch, digit = self.w.divided(batch, count)
-            made.insert(0, digit)
-        return [batch, *made] if self.p["axes"] else []
 
     def fill(self, panel: str, rows: int, vector: str) -> None:
         """One vector everywhere in so many rows of a panel of queries."""
@@ -247,7 +239,7 @@ class Walk:
         made: list[tuple[str, int | None]] = []
         for strides, pointer in zip(self.p["masks"], self.masks, strict=True):
             *lead, down, across = strides
-            terms = list(zip(self.digits(batch), lead, strict=True))
+            terms = list(zip(self.w.digits(batch, self.p["axes"]), lead, strict=True))
             if not down:
                 made.append((w.at(pointer, w.linear(*terms, (key, across))), across))
                 continue

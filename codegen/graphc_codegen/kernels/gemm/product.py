@@ -156,7 +156,7 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         finish.begin()
 
     def matrices(index: str | int) -> list[str]:
-        digits = _digits(w, index, axes)
+        digits = w.digits(index, axes)
         return [
             w.at(pointer, w.linear((view.offset, 1), *zip(digits, view.strides, strict=True)))
             for view, pointer in zip(seen, (*factors, rest[extras]), strict=True)
@@ -214,15 +214,6 @@ def _coming(w: Writer, p: Params, pointers: Sequence[str]) -> tuple[_Coming, ...
     """What to fetch for the next product: the small ones of a, b and c. Tiles share their rows as they share those of a."""
     found = (_Coming(x, *shape, v.lead) for x, shape, v in zip(pointers, shapes(p), views(p), strict=True))
     return tuple(c for c in found if c.rows >= p["m"] and c.rows * c.columns <= _SMALL)
-
-
-def _digits(w: Writer, index: str | int, axes: Sequence[int]) -> list[str | int]:
-    """A batch index along each axis."""
-    digits: list[str | int] = []
-    for count in reversed(axes[1:]):
-        index, digit = w.divided(index, count)
-        digits.insert(0, digit)
-    return [index, *digits] if axes else []
 
 
 # ---- scalars times vectors
