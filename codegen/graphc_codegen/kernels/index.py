@@ -14,6 +14,8 @@ from graphc_codegen.writer import Writer, vec
 
 #: Accumulators of the overflow sweep, to hide the latency of its maximum.
 _UNROLL = 4
+#: Vectors of extrema and their places, so that a comparison need not wait for the one before it.
+_CHAINS = 4
 #: Bytes of a table that comes from memory, of rows that are asked for before they are read, and of one row then.
 _FAR, _BYTES_AHEAD, _BYTES_OF_ROW = 1 << 20, 4096, 1024
 _FINITE_BITS, _ABSOLUTE_BITS = 0x7F7FFFFF, 0x7FFFFFFF
@@ -58,21 +60,71 @@ def _argmax_row(w: Writer, p: Params, pointers: Sequence[str], o: str | int) -> 
     x, y = pointers
     type, out = REGISTER[p["dtype"]], REGISTER[p["out_dtype"]]
     row = w.at(x, w.mul(o, p["size"]), type)
-    best, index = w.load(row, type), "0"
+    if p["size"] >= w.lanes:
+        index = _place_of_lanes(w, p, row)
+    else:
+        best, index = w.load(row, type), "0"
+        for k in range(1, p["size"]):
+            v = w.load(w.at(row, k, type), type)
+            take = _better(w, p, type, v, best)
+            best = w.op(f"select i1 {take}, {type} {v}, {type} {best}")
+            index = w.op(f"select i1 {take}, i32 {k}, i32 {index}")
+    if out == "i64":
+        index = w.op(f"sext i32 {index} to i64")
+    w.store(index, w.at(y, o, out), out)
+
+
+def _place_of_lanes(w: Writer, p: Params, row: str) -> str:
+    """The place of the first extremum of a row of a vector's elements and more: of what every lane finds, the first."""
+    type, size = REGISTER[p["dtype"]], p["size"]
+    v, places = vec(type, w.lanes), vec("i32", w.lanes)
+    chains = min(_CHAINS, size // w.lanes)
+    starts = [w.lanes * u for u in range(chains)]
+    carry = [(v, w.vload(w.at(row, start, type), type=type)) for start in starts]
+    carry += [(places, w.constant(start, "i32")) for start in starts]
+
+    def met(at: str | int, best: str, place: str) -> tuple[str, str]:
+        """What a chain knows after the vector at `at`; a place is that of a vector's first element meanwhile."""
+        value = w.vload(w.at(row, at, type), type=type)
+        take = _better(w, p, v, value, best)
+        here = w.constant(at, "i32") if isinstance(at, int) else w.splat(w.op(f"trunc i64 {at} to i32"), "i32")
+        return w.select(take, value, best, type), w.select(take, here, place, "i32")
 
     def turn(k: str, values: list[str]) -> list[str]:
-        v = w.load(w.at(row, k, type), type)
-        take = _better(w, p, type, v, values[0])
-        return [
-            w.op(f"select i1 {take}, {type} {v}, {type} {values[0]}"),
-            w.op(f"select i1 {take}, i64 {k}, i64 {values[1]}"),
-        ]
+        new = [met(w.add(k, starts[u]), values[u], values[chains + u]) for u in range(chains)]
+        return [value for value, _ in new] + [place for _, place in new]
 
-    if p["size"] > 1:
-        _, index = w.loop(p["size"], turn, [(type, best), ("i64", index)], start=1)
-    if out == "i32" and p["size"] > 1:
-        index = w.op(f"trunc i64 {index} to i32")
-    w.store(index, w.at(y, o, out), out)
+    step = chains * w.lanes
+    whole = size // step * step
+    values = w.loop(whole, turn, carry, step=step, start=step) if whole > step else [initial for _, initial in carry]
+    chain = list(zip(values[:chains], values[chains:], strict=True))
+    for k in range(whole, size, w.lanes):
+        # The last vector may begin among elements that have been met.
+        chain[0] = met(min(k, size - w.lanes), *chain[0])
+    lanes = f"<{', '.join(f'i32 {j}' for j in range(w.lanes))}>"
+    found, *others = [(value, w.binary("add", place, lanes, "i32")) for value, place in chain]
+    for other in others:
+        found = _first_of(w, p, found, other)
+    half = w.lanes // 2
+    while half:
+        turned = f"{vec('i32', w.lanes)} <{', '.join(f'i32 {(j + half) % w.lanes}' for j in range(w.lanes))}>"
+        value, place = (
+            w.op(f"shufflevector {t} {x}, {t} poison, {turned}") for t, x in zip((v, places), found, strict=True)
+        )
+        found = _first_of(w, p, found, (value, place))
+        half //= 2
+    return w.op(f"extractelement {places} {found[1]}, i64 0")
+
+
+def _first_of(w: Writer, p: Params, best: tuple[str, str], other: tuple[str, str]) -> tuple[str, str]:
+    """Lane by lane, of two vectors of extrema and their places the better extremum; of equal ones what stands first."""
+    type = REGISTER[p["dtype"]]
+    v = vec(type, w.lanes)
+    better, worse = _better(w, p, v, other[0], best[0]), _better(w, p, v, best[0], other[0])
+    before = w.binary("icmp slt", other[1], best[1], "i32")
+    equal = w.binary("xor", w.binary("or", better, worse, "i1"), "splat (i1 true)", "i1")
+    take = w.binary("or", better, w.binary("and", equal, before, "i1"), "i1")
+    return w.select(take, other[0], best[0], type), w.select(take, other[1], best[1], "i32")
 
 
 def _argmax_lanes(w: Writer, p: Params, pointers: Sequence[str], at: tuple[str | int, str | int, int]) -> None:
