@@ -15,5 +15,9 @@ class Declarations:
         self._lines[f"declare {result} @{name}({', '.join(args)})"] = None
         return name
 
+    def update(self, other: Declarations) -> None:
+        """Add those of another module."""
+        self._lines |= other._lines
+
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._lines))

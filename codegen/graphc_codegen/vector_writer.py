@@ -53,7 +53,7 @@ class VectorWriter:
         self.bfloat16 = bfloat16 and lanes == 16
         self._depth = 0
         self.lines: list[str] = []
-        self._declarations = declarations
+        self.declarations = declarations
         self._names = 0
         self._block = "body"
         #: By their names, vectors of floats that a half type represents: which one, and where they are that if they are already.
@@ -94,12 +94,12 @@ class VectorWriter:
 
     def call(self, intrinsic: str, result: str, args: Sequence[tuple[str, str]], flags: str = "") -> str:
         """Call an intrinsic that returns a value; declares it. `args` are (type, value) pairs."""
-        self._declarations.add(result, intrinsic, *(t for t, _ in args))
+        self.declarations.add(result, intrinsic, *(t for t, _ in args))
         operands = ", ".join(f"{t} {v}" for t, v in args)
         return self.op(f"call {flags + ' ' if flags else ''}{result} @{intrinsic}({operands})")
 
     def call_void(self, intrinsic: str, args: Sequence[tuple[str, str]]) -> None:
-        self._declarations.add("void", intrinsic, *(t for t, _ in args))
+        self.declarations.add("void", intrinsic, *(t for t, _ in args))
         self.do(f"call void @{intrinsic}({', '.join(f'{t} {v}' for t, v in args)})")
 
     # ---- integers and addresses (i64 values; an int is folded)

@@ -6,7 +6,10 @@ No user text ever reaches this module: operands are SSA names and numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from graphc_codegen.declarations import Declarations
 from graphc_codegen.thread_context import CONTEXT, SCRATCH, WORDS
@@ -19,10 +22,32 @@ _LEAST_TURNS, _TAKES, _ASKERS = 12, 64, 4
 #: The turns of a loop that are one thread's own: the first, the end, and what a turn does.
 _Part = tuple[str | int, str | int, Callable[[str | int], None]]
 
+#: What names of stages begin with.
+STAGE = "stage_"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of kernels as a function of its own: those that have the same part share it. Its name says what is in it."""
+
+    name: str
+    parameters: tuple[tuple[str, str], ...]
+    lines: tuple[str, ...]
+    declarations: Declarations
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return tuple(type for type, _ in self.parameters)
+
+    @property
+    def head(self) -> str:
+        """The beginning of its definition."""
+        return f"define void @{self.name}({', '.join(f'{type} {name}' for type, name in self.parameters)})"
+
 
 class Writer(VectorWriter):
     """Builds the body of a function. With `threads` > 1 all of them run it; the number of each is in `%thread`, and `share`
-    divides a loop among them.
+    divides a loop among them. `stages` has what it calls of its own making.
     """
 
     def __init__(
@@ -30,6 +55,7 @@ class Writer(VectorWriter):
     ) -> None:
         super().__init__(declarations, lanes, fused=fused, bfloat16=bfloat16)
         self.threads = threads
+        self.stages: dict[str, Stage] = {}
         self._divided = False
         self._handed = False
 
@@ -164,9 +190,43 @@ class Writer(VectorWriter):
             self.do("call void @graphc_barrier(ptr %context)")
             self._handed = False
 
+    def stage(
+        self,
+        pointers: Sequence[str],
+        numbers: Sequence[str | int],
+        body: Callable[[Writer, list[str], list[str | int]], None],
+    ) -> None:
+        """What `body(writer, pointers, numbers)` writes, as a function that is called here; the thread does all of it alone.
+
+        The body sees nothing of what was written before but those; numbers that are known stay so.
+        """
+        inner = self._within()
+        places = [f"%p{k}" for k in range(len(pointers))]
+        for outside, place in zip(pointers, places, strict=True):
+            inner.take(self, outside, place)
+        inside = [n if isinstance(n, int) else f"%n{k}" for k, n in enumerate(numbers)]
+        body(inner, places, inside)
+        given = [*(("ptr", x) for x in pointers), *(("i64", n) for n in numbers if isinstance(n, str))]
+        names = [*places, *(n for n in inside if isinstance(n, str))]
+        parameters = tuple([(type, name) for (type, _), name in zip(given, names, strict=True)])
+        text = "\n".join((repr(parameters), *inner.lines))
+        name = f"{STAGE}{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        self.stages |= {**inner.stages, name: Stage(name, parameters, tuple(inner.lines), inner.declarations)}
+        self.do(f"call void @{name}({', '.join(f'{type} {x}' for type, x in given)})")
+
+    def _within(self) -> Self:
+        """A writer of a function that is called here."""
+        inner = type(self)(Declarations(), self.floats, fused=self.fused, threads=self.threads, bfloat16=self.bfloat16)
+        inner.lanes, inner.element, inner.tiles = self.lanes, self.element, self.tiles
+        inner._divided = True
+        return inner
+
+    def take(self, outside: Writer, pointer: str, place: str) -> None:
+        """Know of the memory at an address of this function what a writer knows of it by another name."""
+
     def scratch(self, thread: int | str) -> str:
         """The address of a thread's SCRATCH bytes for partial results."""
         return self.op(f"getelementptr i8, ptr %scratch, i64 {self.mul(thread, SCRATCH)}")
 
 
-__all__ = ["MANGLED", "Carry", "Writer", "mask", "vec"]
+__all__ = ["MANGLED", "STAGE", "Carry", "Stage", "Writer", "mask", "vec"]

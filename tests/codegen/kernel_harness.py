@@ -69,8 +69,13 @@ def ir_text(body: Body, pointers: int, lanes: int, *, bfloat16: bool = False, ti
     names = [f"%p{i}" for i in range(pointers)]
     body(writer, names)
     arguments = ", ".join(f"ptr {n}" for n in names)
-    head = f'define void @f({arguments}) nounwind "prefer-vector-width"="{32 * lanes}" {{'
-    return "\n".join([*declarations, head, "body:", *writer.lines, "  ret void", "}"]) + "\n"
+    functions = [(f"define void @f({arguments})", writer.lines)]
+    for stage in writer.stages.values():
+        declarations.update(stage.declarations)
+        functions.append((stage.head, list(stage.lines)))
+    kind = f'nounwind "prefer-vector-width"="{32 * lanes}"'
+    written = [line for head, lines in functions for line in (f"{head} {kind} {{", "body:", *lines, "  ret void", "}")]
+    return "\n".join([*declarations, *written]) + "\n"
 
 
 def compile_text(text: str, pointers: int, lanes: int) -> Compiled:

@@ -42,6 +42,11 @@ class NarrowWriter(Writer):
         """The half type behind an address, if it is one."""
         return self._narrow.get(pointer)
 
+    def take(self, outside: Writer, pointer: str, place: str) -> None:
+        assert isinstance(outside, NarrowWriter)
+        if pointer in outside._narrow:
+            self.declare(place, outside._narrow[pointer], written=pointer in outside._stored)
+
     # ---- addresses
 
     def at(self, pointer: str, index: str | int, type: str | None = None, *, inside: bool = True) -> str:

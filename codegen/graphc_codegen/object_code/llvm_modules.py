@@ -14,6 +14,7 @@ from typing import Any
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.forks import lock
 from graphc_codegen.target import Target, machine
+from graphc_codegen.writer import STAGE
 
 #: Functions of the C library that generated code calls.
 _LIBC = ("sched_yield", "syscall", "clock_gettime", "getrusage")
@@ -128,7 +129,7 @@ class Compilers:
 
 def _refuse_unknown(module: Any, known: Collection[str]) -> None:
     declared = (f.name for f in module.functions if f.is_declaration)
-    missing = [n for n in declared if not n.startswith("llvm.") and n not in _LIBC and n not in known]
+    missing = [n for n in declared if not n.startswith(("llvm.", STAGE)) and n not in _LIBC and n not in known]
     if missing:
         raise CodegenError(f"the step calls functions that do not exist: {', '.join(sorted(missing))}")
 
@@ -157,11 +158,16 @@ def _culprit(text: str, message: str) -> tuple[str, str]:
     """The first function of the module that does not stand on its own, and LLVM's words on it."""
     import llvmlite.binding as llvm
 
+    functions = list(_DEFINE.finditer(text))
+    # Each may call the others.
+    heads = {f.group(1): re.sub(r" %[\w.]+", "", f.group(0).partition(" #0")[0]) for f in functions}
+    declared = {name: head.replace("define", "declare", 1) for name, head in heads.items()}
     shared = _DEFINE.sub("", text)
     with llvm.create_context() as context:
-        for match in _DEFINE.finditer(text):
+        for match in functions:
+            others = "\n".join(line for name, line in declared.items() if name != match.group(1))
             try:
-                _verified(f"{shared}\n{match.group(0)}\n", context).close()
+                _verified(f"{shared}\n{others}\n{match.group(0)}\n", context).close()
             except RuntimeError as error:
                 return match.group(1), str(error)
     return "(none in particular)", message

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from graphc_codegen.program import Call, ChainKernel, Kernel, LoopKernel, Progra
 from graphc_codegen.target import Target
 from graphc_codegen.text.functions import LOOP_WORDS, WINDOW_WORDS, Function, Layout, safe, step_functions
 from graphc_codegen.thread_context import COUNTED, WORDS
-from graphc_codegen.writer import Writer
+from graphc_codegen.writer import Stage, Writer
 
 #: Name of the function in kernels.ll behind `load_flag` of step.py.
 LOAD_FLAG = "graphc_load_flag"
@@ -88,11 +88,10 @@ class Rendered:
     def modules(self) -> Iterator[str]:
         """What kernels.ll holds as several modules that compile on their own, first what all kernels call."""
         p = self.program
-        written = _written(p.kernels(), self.target)
         ends = Ends(may_stop(p.kernels()), p.has_loops())
-        yield _kernels_text((), Declarations(), self.target, p.threads, p.profile, ends, support=True)
-        for functions, declarations in written:
-            yield _kernels_text(functions, declarations, self.target, p.threads, p.profile, ends, support=False)
+        yield _kernels_text(_Module(), self.target, p.threads, p.profile, ends, support=True)
+        for module in _written(p.kernels(), self.target):
+            yield _kernels_text(module, self.target, p.threads, p.profile, ends, support=False)
 
     @cached_property
     def key_material(self) -> tuple[str, ...]:
@@ -128,10 +127,10 @@ def render_kernels(
     kernels: dict[str, Kernel], target: Target, *, threads: int = 1, profile: bool = False, loops: bool = False
 ) -> str:
     """The text of kernels.ll for kernels by symbol, in a program of so many threads, with loops around them or not."""
-    declarations = Declarations()
-    functions = [_function(name, kernel, declarations, target) for name, kernel in kernels.items()]
-    ends = Ends(may_stop(kernels), loops)
-    return _kernels_text(functions, declarations, target, threads, profile, ends, support=True)
+    module = _Module()
+    for name, kernel in kernels.items():
+        module.add(name, kernel, target, set())
+    return _kernels_text(module, target, threads, profile, Ends(may_stop(kernels), loops), support=True)
 
 
 def may_stop(kernels: Mapping[str, Kernel]) -> bool:
@@ -150,32 +149,51 @@ class _Function:
     threads: int
 
 
-def _function(name: str, kernel: Kernel, declarations: Declarations, target: Target) -> _Function:
-    from graphc_codegen.kernels.narrow import NarrowWriter
+@dataclass(slots=True)
+class _Module:
+    """Kernels of one module, the stages that they call, and those of them that another one has."""
 
-    made = Writer if isinstance(kernel, LoopKernel | ChainKernel) else NarrowWriter
-    writer = made(declarations, target.lanes, fused=target.fused, threads=kernel.threads, bfloat16=target.bfloat16)
-    writer.tiles = target.tiles
-    count = _emit(writer, kernel)
-    return _Function(name, safe(kernel.family), range(count), writer.lines, kernel.threads)
+    functions: list[_Function] = field(default_factory=list)
+    declarations: Declarations = field(default_factory=Declarations)
+    stages: dict[str, Stage] = field(default_factory=dict)
+
+    def add(self, name: str, kernel: Kernel, target: Target, elsewhere: Set[str]) -> None:
+        """Write a kernel, and stages that are not elsewhere."""
+        from graphc_codegen.kernels.narrow import NarrowWriter
+
+        made = Writer if isinstance(kernel, LoopKernel | ChainKernel) else NarrowWriter
+        threads, bfloat16 = kernel.threads, target.bfloat16
+        writer = made(self.declarations, target.lanes, fused=target.fused, threads=threads, bfloat16=bfloat16)
+        writer.tiles = target.tiles
+        count = _emit(writer, kernel)
+        self.functions.append(_Function(name, safe(kernel.family), range(count), writer.lines, threads))
+        for stage in writer.stages.values():
+            if stage.name in elsewhere:
+                self.declarations.add("void", stage.name, *stage.types)
+            elif stage.name not in self.stages:
+                self.stages[stage.name] = stage
+                self.declarations.update(stage.declarations)
+
+    @property
+    def lines(self) -> int:
+        return sum(len(f.lines) for f in self.functions) + sum(len(s.lines) for s in self.stages.values())
 
 
-def _written(kernels: dict[str, Kernel], target: Target) -> Iterator[tuple[list[_Function], Declarations]]:
-    """The kernels in groups of about LINES_PER_MODULE lines."""
-    group: list[_Function] = []
-    declarations = Declarations()
+def _written(kernels: dict[str, Kernel], target: Target) -> Iterator[_Module]:
+    """The kernels in modules of about LINES_PER_MODULE lines."""
+    module, elsewhere = _Module(), set[str]()
     for name, kernel in kernels.items():
-        group.append(_function(name, kernel, declarations, target))
-        if sum(len(f.lines) for f in group) >= LINES_PER_MODULE:
-            yield group, declarations
-            group, declarations = [], Declarations()
-    if group:
-        yield group, declarations
+        module.add(name, kernel, target, elsewhere)
+        if module.lines >= LINES_PER_MODULE:
+            yield module
+            elsewhere |= module.stages.keys()
+            module = _Module()
+    if module.functions:
+        yield module
 
 
 def _kernels_text(
-    functions: Sequence[_Function],
-    declarations: Declarations,
+    module: _Module,
     target: Target,
     threads: int,
     profile: bool,
@@ -187,8 +205,9 @@ def _kernels_text(
     attributes = "noinline nounwind" + (' "prefer-vector-width"="512"' if target.wide else "")
     text: str = template("kernels.ll.j2").render(
         version=version(),
-        declarations=declarations,
-        functions=functions,
+        declarations=module.declarations,
+        functions=module.functions,
+        stages=module.stages.values(),
         load_flag=LOAD_FLAG,
         move=MOVE,
         attributes=attributes,

@@ -129,11 +129,12 @@ def fold(
             loc=user_loc(),
         )
     n, c = input.shape[0], input.shape[1] // (kh * kw)
-    x = reshape(input, (n, c, kh, kw, oh, ow))
+    # Taps along one axis: the gradients of parts along one are joined, not added up.
+    x = reshape(input, (n, c, kh * kw, oh, ow))
     total: Any = None
     for i in range(kh):
         for j in range(kw):
-            part = apart(apart(getitem(x, (slice(None), slice(None), i, j)), 2, sh), 3, sw)
+            part = apart(apart(getitem(x, (slice(None), slice(None), i * kw + j)), 2, sh), 3, sw)
             rest = (h - i * dh - part.shape[2], w - j * dw - part.shape[3])
             part = bordered(part, [(0, 0), (0, 0), (i * dh, rest[0]), (j * dw, rest[1])])
             total = part if total is None else add(total, part)

@@ -94,7 +94,7 @@ ADD_ONE = (Instr("input", imm=0), Instr("const", imm=1.0), Instr("add", (0, 1)))
 def text(name: str, params: dict[str, Any], threads: int = 2) -> str:
     writer = Writer(Declarations(), 16, threads=threads)
     EMITTERS[name].emit(writer, params, [f"%p{k}" for k in range(len(EMITTERS[name].operands(params)))])
-    return "\n".join(writer.lines)
+    return "\n".join([*writer.lines, *(line for stage in writer.stages.values() for line in stage.lines)])
 
 
 def test_there_is_a_row_for_every_emitter() -> None:

@@ -247,3 +247,43 @@ def test_code_without_fused_multiply_add_is_right() -> None:
     for op, binary in (("pow", np.power), ("mod", np.remainder)):
         got = run(pointwise(op, ["float32"] * 2, "float32", 37), [np.abs(x), y, np.zeros_like(x)], OLD)[-1]
         np.testing.assert_allclose(got, binary(np.abs(x), y), rtol=1e-6, atol=1e-6)
+
+
+def staged(monkeypatch: pytest.MonkeyPatch, *plus: float) -> Program:
+    """A kernel for each number, which copies x in a stage and adds the number to the first element."""
+
+    def copied(w: Writer, pointers: Sequence[str], numbers: Sequence[str | int]) -> None:
+        (x, y), (count, step) = pointers, numbers
+        assert step == 1, "a number that is known stays so"
+        w.loop(count, lambda i, _: w.store(w.load(w.at(x, i)), w.at(y, i)), step=1)
+
+    def emit(w: Writer, params: Mapping[str, Any], pointers: Sequence[str]) -> None:
+        x, y = pointers
+        w.stage([x, y], ["8", 1], copied)
+        w.store(w.op(f"fadd float {w.load(y)}, {params['plus']:.1f}"), y)
+
+    operands = (Operand("float32", 8, "in"), Operand("float32", 8, "out"))
+    monkeypatch.setitem(EMITTERS, "staged", Emitter(lambda p: operands, emit, lambda params, x, y: None))
+    buffers = [Buffer(k, "float32", (8,), "param" if k else "input", max(k - 1, 0)) for k in range(len(plus) + 1)]
+    body = [Call(NamedKernel("staged", (("plus", number),)), (0, k + 1)) for k, number in enumerate(plus)]
+    return Program("p", tuple(buffers), tuple(body), 64)
+
+
+@pytest.mark.parametrize("lines", [1, 10_000])
+def test_kernels_share_stages_wherever_they_are(monkeypatch: pytest.MonkeyPatch, lines: int) -> None:
+    monkeypatch.setattr(render, "LINES_PER_MODULE", lines)
+    program = staged(monkeypatch, 1.0, 2.0, 3.0)
+    modules = list(render.render(program, HOST).modules())
+    assert len(modules) == (4 if lines == 1 else 2)
+    assert sum(text.count("define void @stage_") for text in modules) == 1
+    assert sum(text.count("declare void @stage_") for text in modules) == len(modules) - 2
+    assert render.render(program, HOST).kernels.count("define void @stage_") == 1
+    x, made = np.arange(8, dtype=np.float32), [np.zeros(8, np.float32) for _ in range(3)]
+    compile_program(program, cache_dir=None).bind(made, []).run([x])
+    assert all((y == [k + 1.0, *x[1:]]).all() for k, y in enumerate(made))
+
+
+def test_kernels_that_have_stages_are_named_where_llvm_refuses_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = staged(monkeypatch, 1.0, float("inf"))
+    with pytest.raises(CodegenError, match=r"LLVM refused kernel staged_[0-9a-f]+: "):
+        compile_program(program, cache_dir=None)

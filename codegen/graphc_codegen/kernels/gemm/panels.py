@@ -11,7 +11,7 @@ What a loop multiplies by is copied once before it, all parts of it: see `packed
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
 from graphc_codegen.errors import CodegenError
@@ -232,10 +232,17 @@ class Panels:
         w.loop(block.strips, group, step=_GROUP)
 
     def _pack(self, operand: int, x: Side, at: tuple[str | int, str | int], count: str | int, to: Tiles) -> None:
-        if self.pairs is None:
-            pack(self.w, x, at, count, to)
-        else:
-            pack_pairs(self.w, x, self.p["k"], at, count, to, narrow=self.pairs.narrow[operand])
+        """Copy a part of A or B, as all kernels do that have one of this size."""
+
+        def copied(w: Writer, pointers: Sequence[str], numbers: Sequence[str | int]) -> None:
+            (source, target), (i, z, turns, tiles) = pointers, numbers
+            side, places = x._replace(pointer=source), to._replace(pointer=target, tiles=tiles)
+            if self.pairs is None:
+                pack(w, side, (i, z), turns, places)
+            else:
+                pack_pairs(w, side, self.p["k"], (i, z), turns, places, narrow=self.pairs.narrow[operand])
+
+        self.w.stage([x.pointer, to.pointer], [*map(str, (*at, count, to.tiles))], copied)
 
     def _places(self, first: str) -> list[str]:
         """Where the vectors of a tile's sums lie."""
