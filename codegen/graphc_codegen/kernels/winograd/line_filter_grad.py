@@ -75,7 +75,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             clear(w, v, z.products * (z.v + z.m))
         to_points(w, z, b, x, v, gradient=False, distance=z.v)
         to_points(w, z, b, dy, m, gradient=True, distance=z.m)
-        add_products(w, z, m, v, temporary, bracket)
+        w.stage([m, v, temporary, bracket], [], lambda w, pointers, _: add_products(w, z, *pointers))
 
     def results(r: str | int) -> None:
         brackets = w.at(scratch, z.region - z.products * z.u)
