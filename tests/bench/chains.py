@@ -70,6 +70,24 @@ def _unet(channels: int) -> tuple[Layer, ...]:
     return *down, *up, *twice(channels)
 
 
+def _inverted(channels: int, out: int, stride: int = 1, size: int = 3) -> tuple[Layer, ...]:
+    wide = 4 * channels
+    return *_conv(wide, size=1), *_conv(wide, stride=stride, groups=0, size=size), Layer("conv", out, size=1), NORM
+
+
+def _bottleneck(channels: int, out: int, stride: int = 1, groups: int = 1) -> tuple[Layer, ...]:
+    inner = *_conv(channels, size=1), *_conv(channels, stride=stride, groups=groups)
+    return *inner, Layer("conv", out, size=1), NORM, RELU
+
+
+def _stem(channels: int) -> tuple[Layer, ...]:
+    return *_conv(channels, size=7, stride=2), Layer("pool")
+
+
+def _five(dilation: int) -> tuple[Layer, ...]:
+    return KEEP, Layer("conv", 48, size=5, dilation=dilation), NORM, RELU, Layer("conv", 48, size=1), ADD
+
+
 CHAINS: dict[str, tuple[Layer, ...]] = {
     "depthwise": (
         *_conv(32),
@@ -89,6 +107,37 @@ CHAINS: dict[str, tuple[Layer, ...]] = {
     ),
     "unet": (*_unet(16), *END),
     "bert": (Layer("embed", 128, 1000), *_encoder(128, 4), *_encoder(128, 4), *END),
+    "inverted": (
+        *_conv(16, stride=2),
+        *(*_inverted(16, 24, 2), *_inverted(24, 24), *_inverted(24, 40, 2, 5), *_inverted(40, 40, 1, 5)),
+        *(*_inverted(40, 80, 2), *_inverted(80, 112, 1, 5), *_inverted(112, 160, 2), *_conv(640, size=1), *END),
+    ),
+    "bottlenecks": (
+        *(*_stem(32), *_bottleneck(32, 128), *_bottleneck(32, 128), *_bottleneck(64, 256, 2), *_bottleneck(64, 256)),
+        *(*_bottleneck(128, 512, 2), *_bottleneck(256, 1024, 2), *END),
+    ),
+    "grouped": (
+        *(*_stem(32), *_bottleneck(64, 128, groups=8), *_bottleneck(64, 128, groups=8)),
+        *(*_bottleneck(128, 256, 2, 8), *_bottleneck(256, 512, 2, 16), *END),
+    ),
+    "deep": (
+        *(*_conv(32), *_conv(32), Layer("pool"), *_conv(64), *_conv(64), Layer("pool")),
+        *(*_conv(128), *_conv(128), *_conv(128), Layer("pool"), *_conv(256), *_conv(256), *END),
+    ),
+    "octaves": (
+        Layer("conv", 32),
+        *(layer for dilation in (1, 2, 4, 8, 16, 32, 64) for layer in _dilated(32, dilation)),
+        *(Layer("conv", 64, size=1), RELU, *END),
+    ),
+    "long_windows": (
+        *(Layer("conv", 48, size=5), RELU, *_five(1), *_five(3), *_five(9)),
+        *(Layer("conv", 96, size=7, stride=2), RELU, Layer("conv", 96, size=9, stride=2), RELU, *END),
+    ),
+    "atrous": (
+        *(*_conv(32, stride=2), *_conv(64, stride=2), *_conv(64, dilation=2), *_conv(64, dilation=4)),
+        *(*_conv(64, dilation=6), *_conv(64, dilation=12), *END),
+    ),
+    "encoder": (Layer("embed", 192, 1000), *(layer for _ in range(4) for layer in _encoder(192, 3)), *END),
 }
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 from processes import LeftOut, Overdue, Process, interpreters, last_cpu
 from report import Key, Results, machine_name, report
-from workloads import VARIANTS, WORKLOADS
+from workloads import OTHERS, VARIANTS, WORKLOADS
 
 THREADS = ("1", "all")
 #: One of each family, those that compile fast everywhere.
@@ -60,7 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", default="", help="NAME=PYTHON,... of torch, torch-compile, jax, mindspore")
     for name, known in (("workloads", tuple(WORKLOADS)), ("variants", VARIANTS), ("threads", THREADS)):
-        parser.add_argument(f"--{name}", type=_names(known), default=known, help=f"some of {','.join(known)}")
+        default, without = [k for k in known if k not in OTHERS], [k for k in known if k in OTHERS]
+        help = f"some of {','.join(known)}" + (f"; by default all but {','.join(without)}" if without else "")
+        parser.add_argument(f"--{name}", type=_names(known), default=tuple(default), help=help)
     parser.add_argument("--rounds", type=int, default=3, help="turns of each process (default %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.3, help="of timed steps per turn (default %(default)s)")
     parser.add_argument("--limit", type=float, default=90, help="seconds for one measurement (default %(default)s)")

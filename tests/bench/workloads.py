@@ -65,7 +65,17 @@ WORKLOADS = {
     "dilated": Workload("dilated 1-D convolutions, length 256, batch 16", "chain", 16, 0.6, (16, 256)),
     "unet": Workload("UNet, 64 x 64, batch 8", "chain", 8, 0.6, (3, 64, 64)),
     "bert": Workload("encoder of 2 layers with padding, length 128, batch 16", "chain", 16, 0.6, (128,)),
+    "inverted": Workload("inverted bottlenecks, 96 x 96, batch 16", "chain", 16, 0.6, (3, 96, 96)),
+    "bottlenecks": Workload("bottlenecks, 96 x 96, batch 8", "chain", 8, 0.6, (3, 96, 96)),
+    "grouped": Workload("grouped bottlenecks, 96 x 96, batch 8", "chain", 8, 0.6, (3, 96, 96)),
+    "deep": Workload("nine convolutions, 48 x 48, batch 16", "chain", 16, 0.6, (3, 48, 48)),
+    "octaves": Workload("dilations of 1 to 64, length 500, batch 8", "chain", 8, 0.6, (16, 500)),
+    "long_windows": Workload("windows of 5, 7 and 9, length 300, batch 16", "chain", 16, 0.6, (9, 300)),
+    "atrous": Workload("dilations of 2 to 12, 80 x 80, batch 4", "chain", 4, 0.6, (3, 80, 80)),
+    "encoder": Workload("encoder of 4 layers with padding, length 197, batch 8", "chain", 8, 0.6, (197,)),
 }
+#: Networks of the same families that are run when they are asked for.
+OTHERS = ("inverted", "bottlenecks", "grouped", "deep", "octaves", "long_windows", "atrous", "encoder")
 VARIANTS = ("plain", "scaled")
 
 
