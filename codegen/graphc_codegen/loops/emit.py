@@ -336,6 +336,13 @@ class _Emission:
             order = ", ".join(f"i32 {max(active - 1 - lane, 0)}" for lane in range(w.lanes))
             v = vec(t, w.lanes)
             value = w.op(f"shufflevector {v} {value}, {v} poison, {vec('i32', w.lanes)} <{order}>")
+        elif step == 2 and active == w.lanes:
+            # Two vectors, the second of which ends with the last element.
+            v, half = vec(t, w.lanes), w.lanes // 2
+            pair = [w.vload(w.at(pointer, 2 * offset + k, t), type=t) for k in (0, w.lanes - 1)]
+            picked = [2 * k for k in range(half)] + [w.lanes + 2 * k + 1 for k in range(half)]
+            lanes = ", ".join(f"i32 {k}" for k in picked)
+            value = w.op(f"shufflevector {v} {pair[0]}, {v} {pair[1]}, {vec('i32', w.lanes)} <{lanes}>")
         else:
             value = "zeroinitializer"
             for lane in range(active):

@@ -76,7 +76,10 @@ def plan(kernel: LoopKernel, lanes: int) -> Nest:
     inputs, outputs = lines[: len(kernel.inputs)], lines[len(kernel.inputs) : len(accesses)]
     lines_of_iotas = dict(zip(iotas, lines[len(accesses) :], strict=True))
     depth, varies = _depths(kernel, live, inputs, lines_of_iotas, position)
-    scattered = sum(1 for line in lines if position is not None and line.strides[position] not in (0, 1))
+    scattered = position is not None and (
+        any(line.strides[position] not in (0, 1, 2) for line in (*inputs, *lines_of_iotas.values()))
+        or any(line.strides[position] not in (0, 1) for line in outputs)
+    )
     unroll = 1 if scattered else 2 if weight > 12 else 4
     if (
         unroll == 4
@@ -149,9 +152,13 @@ def _cost(kernel: LoopKernel, axes: Sequence[_Axis], axis: _Axis, lanes: int, we
         """Lanes that lie apart are touched one by one, as many as there are."""
         return {0: 0.25, 1: 1.0, -1: 1.5}.get(stride, float(min(lanes, axis.size)))
 
+    def read(stride: int) -> float:
+        """Every second element comes from two vectors."""
+        return 3.0 if stride == 2 and axis.size >= lanes else touch(stride)
+
     per_vector = math.ceil(axis.size / lanes) / axis.size
     reduced = math.prod(a.size for a in axes if a.reduced)
-    work = float(weight) + sum(touch(s) for s in axis.strides[: len(kernel.inputs)])
+    work = float(weight) + sum(read(s) for s in axis.strides[: len(kernel.inputs)])
     rare = 0.0
     for k, output in enumerate(kernel.outputs):
         stride = axis.strides[len(kernel.inputs) + k]

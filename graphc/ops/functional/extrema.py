@@ -8,10 +8,10 @@ from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Axis, call, cast, cast_to
 from graphc.ops.functional.create import arange, zeros_like
-from graphc.ops.functional.elementwise import maximum, minimum, neg, sub
+from graphc.ops.functional.elementwise import equal, maximum, minimum, neg, sub
 from graphc.ops.functional.integers import bitwise_not
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.reduce import reduce_max, reduce_min
+from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, reshape
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -71,11 +71,9 @@ def arg_with_value(x: Tensor, axis: int, keep: bool, largest: bool, dtype: str =
         return zeros_like(x, dtype), x.value()
     at = check_axis("argmax" if largest else "argmin", axis, x.ndim)
     index = place(x, at, True, largest, dtype)
-    values = call("GatherElements", x, index, axis=at)
-    if keep:
-        return index, values
-    shape = (*x.shape[:at], *x.shape[at + 1 :])
-    return reshape(index, shape), reshape(values, shape)
+    chosen = equal(arange_along(x, at, dtype), index)
+    values = reduce_sum(select(chosen, x, 0), at, keep)
+    return (index if keep else reshape(index, values.shape)), values
 
 
 def arange_along(x: Tensor, axis: int, dtype: str) -> Tensor:

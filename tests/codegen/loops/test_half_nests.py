@@ -44,6 +44,9 @@ def test_strides(dtype: str, target: Target) -> None:
     cases = {
         "transposed": (Access(dtype, (1, 37), 0, x.size), (37, 23), grid.T),
         "backwards": (Access(dtype, (37, -1), 36, x.size), (23, 37), grid[:, ::-1]),
+        "every second": (Access(dtype, (37, 2), 0, x.size), (23, 19), grid[:, ::2]),
+        "every second, in whole vectors": (Access(dtype, (37, 2), 5, x.size), (23, 16), grid[:, 5:36:2]),
+        "every second to the end": (Access(dtype, (0, 2), x.size - 63, x.size), (2, 32), np.tile(x[-63::2], (2, 1))),
         "every third": (Access(dtype, (37, 3), 1, x.size), (23, 12), grid[:, 1::3]),
         "a row again and again": (Access(dtype, (0, 1), 74, x.size), (5, 37), np.tile(grid[2], (5, 1))),
         "a column again and again": (Access(dtype, (37, 0), 4, x.size), (23, 19), np.tile(grid[:, 4:5], (1, 19))),
