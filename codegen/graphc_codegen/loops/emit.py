@@ -336,12 +336,12 @@ class _Emission:
             order = ", ".join(f"i32 {max(active - 1 - lane, 0)}" for lane in range(w.lanes))
             v = vec(t, w.lanes)
             value = w.op(f"shufflevector {v} {value}, {v} poison, {vec('i32', w.lanes)} <{order}>")
-        elif step == 2 and active == w.lanes:
+        elif step == 2 and 2 * active > w.lanes:
             # Two vectors, the second of which ends with the last element.
-            v, half = vec(t, w.lanes), w.lanes // 2
-            pair = [w.vload(w.at(pointer, 2 * offset + k, t), type=t) for k in (0, w.lanes - 1)]
-            picked = [2 * k for k in range(half)] + [w.lanes + 2 * k + 1 for k in range(half)]
-            lanes = ", ".join(f"i32 {k}" for k in picked)
+            v, second = vec(t, w.lanes), 2 * active - 1 - w.lanes
+            pair = [w.vload(w.at(pointer, 2 * offset + k, t), type=t) for k in (0, second)]
+            picked = [k if k < w.lanes else w.lanes + k - second for k in range(0, 2 * active, 2)]
+            lanes = ", ".join(f"i32 {k}" for k in [*picked, *[0] * (w.lanes - active)])
             value = w.op(f"shufflevector {v} {pair[0]}, {v} {pair[1]}, {vec('i32', w.lanes)} <{lanes}>")
         else:
             value = "zeroinitializer"
