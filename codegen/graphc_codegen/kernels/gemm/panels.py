@@ -232,7 +232,7 @@ class Panels:
         w.loop(block.strips, group, step=_GROUP)
 
     def _pack(self, operand: int, x: Side, at: tuple[str | int, str | int], count: str | int, to: Tiles) -> None:
-        """Copy a part of A or B, as all kernels do that have one of this size."""
+        """Copy a part of A or B, in a stage: other products have factors of the same size."""
 
         def copied(w: Writer, pointers: Sequence[str], numbers: Sequence[str | int]) -> None:
             (source, target), (i, z, turns, tiles) = pointers, numbers
@@ -242,6 +242,7 @@ class Panels:
             else:
                 pack_pairs(w, side, self.p["k"], (i, z), turns, places, narrow=self.pairs.narrow[operand])
 
+        # Numbers that are known are passed as others are, so that it is one stage wherever the part begins.
         self.w.stage([x.pointer, to.pointer], [*map(str, (*at, count, to.tiles))], copied)
 
     def _places(self, first: str) -> list[str]:
