@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphc_codegen.dtypes import FLOATS, ITEMSIZE, MEMORY, REGISTER, UNSIGNED
+from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import LINE, Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import each_tile, prefetch, strip_kinds
 from graphc_codegen.kernels.vectors import along, fill_zero, gathered
@@ -34,7 +35,12 @@ def argmax_operands(p: Params) -> tuple[Operand, ...]:
 
 
 def argmax_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """The first extremum along the middle axis (`mode` "max" or "min"); the first NaN counts as extremum."""
+    """The first extremum along the middle axis (`mode` "max" or "min"); the first NaN counts as extremum.
+
+    Raises CodegenError for an axis whose places are more than an int32 can tell.
+    """
+    if p["size"] > 1 << 31:
+        raise CodegenError(f"argmax along {p['size']} elements: places are counted with 32 bits")
     if p["inner"] == 1:
         w.share(p["outer"], lambda o: _argmax_row(w, p, pointers, o))
         return

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.codegen.kernel_harness import Array, random, run_all
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.kernels import EMITTERS
+from tests.codegen.kernel_harness import Array, ir_text, random, run_all
 
 F32 = np.float32
 
@@ -28,6 +30,20 @@ def test_argmax(outer: int, size: int, inner: int, dtype: str, out: str, mode: s
     expected = (np.argmax if mode == "max" else np.argmin)(x, axis=1).reshape(-1)
     for where, (y,) in run_all("argmax", params, x).items():
         np.testing.assert_array_equal(y, expected, err_msg=where)
+
+
+@pytest.mark.parametrize("inner", [1, 8])
+def test_argmax_of_more_than_can_be_counted_is_refused(inner: int) -> None:
+    params = {
+        "outer": 1,
+        "size": (1 << 31) + 1,
+        "inner": inner,
+        "dtype": "float32",
+        "mode": "max",
+        "out_dtype": "int64",
+    }
+    with pytest.raises(CodegenError, match="32 bits"):
+        ir_text(lambda w, p: EMITTERS["argmax"].emit(w, params, p), 2, 8)
 
 
 @settings(max_examples=25, deadline=None)
