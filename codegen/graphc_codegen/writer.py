@@ -206,13 +206,13 @@ class Writer(VectorWriter):
             inner.take(self, outside, place)
         inside = [n if isinstance(n, int) else f"%n{k}" for k, n in enumerate(numbers)]
         body(inner, places, inside)
-        given = [*(("ptr", x) for x in pointers), *(("i64", n) for n in numbers if isinstance(n, str))]
-        names = [*places, *(n for n in inside if isinstance(n, str))]
-        parameters = tuple([(type, name) for (type, _), name in zip(given, names, strict=True)])
+        passed = [("ptr", place, x) for place, x in zip(places, pointers, strict=True)]
+        passed += [("i64", f"{name}", n) for name, n in zip(inside, numbers, strict=True) if isinstance(n, str)]
+        parameters = tuple([(type, name) for type, name, _ in passed])
         text = "\n".join((repr(parameters), *inner.lines))
         name = f"{STAGE}{hashlib.sha256(text.encode()).hexdigest()[:12]}"
         self.stages |= {**inner.stages, name: Stage(name, parameters, tuple(inner.lines), inner.declarations)}
-        self.do(f"call void @{name}({', '.join(f'{type} {x}' for type, x in given)})")
+        self.do(f"call void @{name}({', '.join(f'{type} {x}' for type, _, x in passed)})")
 
     def _within(self) -> Self:
         """A writer of a function that is called here."""

@@ -10,7 +10,7 @@ from graphc_codegen.dtypes import FLOATS, ITEMSIZE, MEMORY, REGISTER, UNSIGNED
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import LINE, Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import each_tile, prefetch, strip_kinds
-from graphc_codegen.kernels.vectors import along, fill_zero, gathered
+from graphc_codegen.kernels.vectors import along, fill_zero, first, gathered, iota, shuffle
 from graphc_codegen.writer import Writer, vec
 
 #: Accumulators of the overflow sweep, to hide the latency of its maximum.
@@ -107,19 +107,16 @@ def _place_of_lanes(w: Writer, p: Params, row: str) -> str:
     for k in range(whole, size, w.lanes):
         # The last vector may begin among elements that have been met.
         chain[0] = met(min(k, size - w.lanes), *chain[0])
-    lanes = f"<{', '.join(f'i32 {j}' for j in range(w.lanes))}>"
-    found, *others = [(value, w.binary("add", place, lanes, "i32")) for value, place in chain]
+    found, *others = [(value, w.binary("add", place, iota(w), "i32")) for value, place in chain]
     for other in others:
         found = _first_of(w, p, found, other)
     half = w.lanes // 2
     while half:
-        turned = f"{vec('i32', w.lanes)} <{', '.join(f'i32 {(j + half) % w.lanes}' for j in range(w.lanes))}>"
-        value, place = (
-            w.op(f"shufflevector {t} {x}, {t} poison, {turned}") for t, x in zip((v, places), found, strict=True)
-        )
+        order = [(j + half) % w.lanes for j in range(w.lanes)]
+        value, place = (shuffle(w, x, "poison", order, t) for t, x in zip((type, "i32"), found, strict=True))
         found = _first_of(w, p, found, (value, place))
         half //= 2
-    return w.op(f"extractelement {places} {found[1]}, i64 0")
+    return first(w, found[1], "i32")
 
 
 def _first_of(w: Writer, p: Params, best: tuple[str, str], other: tuple[str, str]) -> tuple[str, str]:

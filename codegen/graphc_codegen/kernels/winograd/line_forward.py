@@ -56,39 +56,28 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     scratch = rest.pop(len(p.get("extras", ())))
     finish = epilogue.Finish(w, p, _domain(z), rest)
 
+    transposed, vectors = bool(p["transposed"]), -(-z.ci * z.co // w.lanes)
+
+    # Stages are shared by kernels that differ in what they do with results, or in dilation.
     def weights(r: str | int) -> None:
-        w.stage([weight, scratch], [r], partial(_all_weights, z, bool(p["transposed"])))
+        def part(w: Writer, pointers: Sequence[str], numbers: Sequence[str | int]) -> None:
+            (weight, u), (r,) = pointers, numbers
+            w.part(r, z.regions, vectors, partial(_weights, w, z, weight, u, transposed))
+
+        w.stage([weight, scratch], [r], part)
 
     def lines(r: str | int) -> None:
         w.part(r, z.regions, z.blocks, partial(block, w.at(scratch, w.linear((r, z.region), (z.common, 1)))))
 
     def block(v: str, b: str | int) -> None:
         m = w.at(v, z.products * z.v)
-        w.stage([x, v], [b], partial(_to_points, z))
-        w.stage([scratch, v, m], [], partial(_all_products, z, bool(p["transposed"])))
+        w.stage([x, v], [b], lambda w, at, n: to_points(w, z, n[0], *at, gradient=False, distance=z.v))
+        w.stage([scratch, v, m], [], lambda w, at, _: products(w, z, *at, transposed=transposed))
         each_vector(w, z, b, z.co, partial(_store, w, z, m, finish))
 
     w.share(z.regions, weights)
     w.meet()
     w.share(z.regions, lines)
-
-
-# Stages, which kernels share that differ in what they do with results, or in dilation.
-
-
-def _all_weights(z: Lines, flipped: bool, w: Writer, pointers: Sequence[str], numbers: Sequence[str | int]) -> None:
-    """A region's part of U."""
-    (weight, u), (r,) = pointers, numbers
-    w.part(r, z.regions, -(-z.ci * z.co // w.lanes), partial(_weights, w, z, weight, u, flipped))
-
-
-def _to_points(z: Lines, w: Writer, pointers: Sequence[str], numbers: Sequence[str | int]) -> None:
-    (x, v), (b,) = pointers, numbers
-    to_points(w, z, b, x, v, gradient=False, distance=z.v)
-
-
-def _all_products(z: Lines, transposed: bool, w: Writer, pointers: Sequence[str], numbers: Sequence[str | int]) -> None:
-    products(w, z, *pointers, transposed=transposed)
 
 
 def _weights(w: Writer, z: Lines, weight: str, u: str, flipped: bool, j: str | int) -> None:
