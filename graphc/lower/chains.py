@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from graphc.lower.buffers import Buffers
@@ -31,6 +31,8 @@ _MOST_LOOPS = 8
 #: which a cache cannot hold. They are shared by threads. Shorter ones would not fill a loop's vectors. In the last loops on a
 #: row a processor begins to read the next one, but only if that is not too many instructions ahead: longer rows lose.
 _LEAST_ROWS, _SHORTEST, _LONGEST = 16, 64, 1024
+#: Rows may lie beside each other, as pixels do whose channels are normalized: so many are taken at a time, by vectors.
+_BESIDE = 16
 #: Bytes of rows that a thread has for itself.
 _MOST_PRIVATE = 1 << 14
 
@@ -92,7 +94,7 @@ class _Chains:
                 wrote[b] = used[b] = at
             for b in inputs:
                 used[b] = max(used.get(b, -1), at)
-        return tuple(_joined(each, self.count, self.buffers) if isinstance(each, _Chain) else each for each in done)
+        return tuple(self._joined(each) if isinstance(each, _Chain) else each for each in done)
 
     def _extended(self, chain: Stmt | _Chain, begun: _Chain) -> bool:
         """Add the only call of another chain to one if it fits there."""
@@ -106,9 +108,8 @@ class _Chains:
         read, turns = chain.read | begun.read, max(chain.turns, begun.turns)
         if not rows or not (read.isdisjoint(begun.written) and chain.written.keys().isdisjoint(begun.written)):
             return False
-        for b, access in zip(call.args, loop.inputs, strict=False):
-            while rows and b in chain.written and not in_rows(*chain.written[b], access, loop.domain, rows):
-                rows -= 1
+        while rows and not _in_rows(call, loop, chain.written, rows):
+            rows -= 1
         if not rows or not self._pays(turns, math.prod(domain[:rows])):
             return False
         chain.calls.append(call)
@@ -120,6 +121,44 @@ class _Chains:
         """Whether there is enough to do, and rows are many, neither short nor long; `turns` are those of the largest loop."""
         enough = turns >= SMALLEST and rows >= max(_LEAST_ROWS, 4 * self.threads)
         return enough and _SHORTEST <= turns // rows <= _LONGEST
+
+    def _joined(self, group: _Chain) -> Call:
+        calls = group.calls
+        if len(calls) == 1:
+            return calls[0]
+        loops = tuple(c.kernel for c in calls if isinstance(c.kernel, LoopKernel))
+        made = [b for c in calls for b in operands(c)[1]]
+        rows = self._apart(group, loops)
+        private = _private(calls, loops, rows, self.count, self.buffers)
+        args = list(dict.fromkeys(b for c in calls for b in operands(c)[0] if b not in made))
+        args += [b for b in made if b not in private]
+        number = {b: k for k, b in enumerate([*args, *private])}
+        kernel = ChainKernel(rows, loops, tuple(tuple(number[b] for b in c.args) for c in calls), len(private))
+        return Call(kernel, tuple(args), ", ".join(c.note for c in calls), nodes=nodes_of(*calls))
+
+    def _apart(self, group: _Chain, loops: Sequence[LoopKernel]) -> int:
+        """How many leading axes go one by one: those that rows have in common, without the last ones along which rows that are
+        summed up lie beside each other. One row after the other would read such memory once for each.
+        """
+        summed = [a for loop in loops if any(o.reduce for o in loop.outputs) for a in loop.accesses()]
+        rows, beside, domain = group.rows, 1, loops[0].domain
+        while rows > 1 and beside < _BESIDE and any(_lies_across(a, rows, beside) for a in summed):
+            rows -= 1
+            beside *= domain[rows]
+        enough = math.prod(domain[:rows]) >= 4 * self.threads
+        pairs = zip(group.calls, loops, strict=True)
+        return rows if enough and all(_in_rows(c, loop, group.written, rows) for c, loop in pairs) else group.rows
+
+
+def _lies_across(access: Access, rows: int, beside: int) -> bool:
+    """Whether elements of a row are farther apart than those of the next row are from its own."""
+    return access.strides[rows - 1] == beside < max(map(abs, access.strides[rows:]), default=0)
+
+
+def _in_rows(call: Call, loop: LoopKernel, written: Mapping[int, tuple[Access, tuple[int, ...]]], rows: int) -> bool:
+    """Whether the loop reads what others have written in the same row only."""
+    read = zip(call.args, loop.inputs, strict=False)
+    return all(b not in written or in_rows(*written[b], access, loop.domain, rows) for b, access in read)
 
 
 def _begun(call: Call, loop: LoopKernel) -> _Chain:
@@ -140,20 +179,6 @@ def _rows(loop: LoopKernel, domain: Sequence[int]) -> int:
             break
         rows += 1
     return rows
-
-
-def _joined(group: _Chain, count: Counter[int], buffers: Buffers) -> Call:
-    calls = group.calls
-    if len(calls) == 1:
-        return calls[0]
-    loops = tuple(c.kernel for c in calls if isinstance(c.kernel, LoopKernel))
-    made = [b for c in calls for b in operands(c)[1]]
-    private = _private(calls, loops, group.rows, count, buffers)
-    args = list(dict.fromkeys(b for c in calls for b in operands(c)[0] if b not in made))
-    args += [b for b in made if b not in private]
-    number = {b: k for k, b in enumerate([*args, *private])}
-    kernel = ChainKernel(group.rows, loops, tuple(tuple(number[b] for b in c.args) for c in calls), len(private))
-    return Call(kernel, tuple(args), ", ".join(c.note for c in calls), nodes=nodes_of(*calls))
 
 
 def _private(

@@ -75,6 +75,10 @@ CASES = {
         CENTRED + "%6: f32[5,7,5] = Transpose(%4) {perm=(0, 2, 1)}\n%7: f32[5,7,5] = Neg(%6)\n"
         "%8: f32[5,7] = ReduceSum(%7) {axis=(2,)}", "y=%7, z=%8", [(1, 3, 2)]
     ),
+    "rows beside each other": (
+        "%3: f32[5,7,5] = Transpose(%1) {perm=(0, 2, 1)}\n%4: f32[5,7,1] = ReduceSum(%3) {axis=(2,), keep_dims=True}\n"
+        "%5: f32[5,7,5] = Sub(%3, %4)", "y=%5", [(1, 2, 2)]
+    ),
     "a product between them": (
         "%3: f32[5,5,1] = ReduceMax(%1) {axis=(2,), keep_dims=True}\n%5: f32[5,5] = Reshape(%3) {shape=(5, 5)}\n"
         "%6: f32[5,5] = MatMul(%5, %5)\n%7: f32[5,5,1] = Reshape(%6) {shape=(5, 5, 1)}\n"
