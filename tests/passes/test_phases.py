@@ -76,6 +76,23 @@ def test_windows_whose_rows_are_long_and_do_not_overlap(seed: int) -> None:
     _check(rng, (n, 1, ci, co), (h, w), kernel, stride, pad, dilation)
 
 
+@pytest.mark.parametrize("seed", range(32))
+def test_windows_that_cover_an_axis(seed: int) -> None:
+    """Rows, columns, both, or nearly so: their taps are channels then, in groups too, with padding or a stride elsewhere."""
+    rng = np.random.default_rng(seed)
+    covered = (seed % 4 in (0, 2), seed % 4 in (1, 2))
+    kernel, stride = tuple(map(int, rng.integers(1, 8, 2))), tuple(map(int, rng.integers(1, 3, 2)))
+    h, w = (k if whole else k + int(rng.integers(1, 5)) for k, whole in zip(kernel, covered, strict=True))
+    before, after = (
+        [int(p) * (not whole) for p, whole in zip(rng.integers(0, 3, 2), covered, strict=True)] for _ in "ab"
+    )
+    pad = (before[0], after[0], before[1], after[1]) if seed % 8 > 3 else (0, 0, 0, 0)
+    n, ci, co, groups = (int(v) for v in rng.integers(1, 6, 4))
+    if seed >= 16:
+        n, ci, co, groups = 3 * n, 8 * ci, 8 * co, 1
+    _check(rng, (n, groups, ci, co), (h, w), kernel, stride, pad, (1, 1))
+
+
 def _check(rng, channels, size, kernel, stride, pad, dilation):
     """A convolution and both of its gradients against sums over windows in float64."""
     (n, groups, ci, co), (h, w), (sh, sw), (down, across) = channels, size, stride, dilation

@@ -13,6 +13,7 @@ from graphc.lower.convolution import choice, columns
 from graphc.lower.convolution.blocks import PLAIN, Blocks
 from graphc.lower.convolution.lines import Lines
 from graphc.lower.convolution.phases import join_images, split, split_images
+from graphc.lower.convolution.simpler import Convolution, is_wide, simpler, turn, turned
 from graphc.lower.convolution.sizes import Pair, Sizes
 
 #: Floats in a line of the cache.
@@ -21,7 +22,17 @@ _LINE = 16
 
 def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
     """out = the convolution of x."""
-    x, weight, out, geometry = _along_rows(x, weight, out, geometry)
+    given = simpler(Convolution(x, weight, out, geometry))
+    if is_wide(given):
+        wide = turned(k, given)
+        turn(k, given.x, wide.x)
+        turn(k, given.weight, wide.weight)
+        convolve(k, *wide)
+        return
+    x, weight, out, geometry = given
+    if columns.is_product(x.type, weight.type, out.type, geometry):
+        columns.multiply(k, x, weight, out)
+        return
     if _patches(weight.type, geometry) and _is_whole(x.type, geometry):
         if choice.patches_in_columns(Sizes.forward(x.type, weight.type, out.type, geometry), geometry):
             columns.convolve(k, x, weight, out, geometry)
@@ -46,7 +57,17 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
 
 def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geometry: Geometry) -> None:
     """dw = the gradient for the weights."""
-    x, dw, dy, geometry = _along_rows(x, dw, dy, geometry)
+    given = simpler(Convolution(x, dw, dy, geometry))
+    if is_wide(given):
+        wide = turned(k, given)
+        turn(k, given.x, wide.x)
+        weight_gradient(k, wide.y, wide.x, wide.weight, wide.geometry)
+        turn(k, wide.weight, given.weight)
+        return
+    x, dw, dy, geometry = given
+    if columns.is_product(x.type, dw.type, dy.type, geometry):
+        columns.multiply_gradient(k, dy, x, dw)
+        return
     z, dilation = Sizes.forward(x.type, dw.type, dy.type, geometry), geometry.dilation
     if (blocks := Blocks.of(z, geometry)) and choice.gradient_in_blocks(blocks, geometry):
         name = "conv2d_filter_grad_winograd"
@@ -73,7 +94,17 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
 
 def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
     """dx is a convolution of dy, inside a zero border, with the flipped weight; with a stride, one for each phase of dx."""
-    dx, weight, dy, geometry = _along_rows(dx, weight, dy, geometry)
+    given = simpler(Convolution(dx, weight, dy, geometry))
+    if is_wide(given):
+        wide = turned(k, given)
+        turn(k, given.weight, wide.weight)
+        convolve_input(k, wide.y, wide.weight, wide.x, wide.geometry)
+        turn(k, wide.x, given.x)
+        return
+    dx, weight, dy, geometry = given
+    if columns.is_product(dx.type, weight.type, dy.type, geometry):
+        columns.multiply_back(k, dy, weight, dx)
+        return
     if _patches(weight.type, geometry) and not any(geometry.pad):
         _patches_input(k, dy, weight, dx, geometry)
         return
@@ -195,26 +226,6 @@ def _weights_by(
     made = k.temp(TensorType("float32", (sizes.co, sizes.ci, sizes.kh, sizes.kw)))
     k.call(name, images, (scratch, made), **params)
     blocks.take_weights(k, made, dw)
-
-
-def _along_rows(
-    x: Operand, weight: Operand, y: Operand, geometry: Geometry
-) -> tuple[Operand, Operand, Operand, Geometry]:
-    """The same convolution with a dilation of 1 along an axis along which the window has one tap, and with the rows of an image
-    as one row where windows have one column: neighbouring taps are a row apart, and vectors of pixels are full.
-    """
-    (n, channels, h, w), (co, ci, kh, kw), (_, _, oh, ow) = x.type.shape, weight.type.shape, y.type.shape
-    (top, bottom, left, _), (down, across) = geometry.pad, geometry.dilation
-    geometry = geometry._replace(dilation=(1 if kh == 1 else down, 1 if kw == 1 else across))
-    if kw > 1 or kh == 1 or left != 0 or ow != w or geometry.stride != (1, 1):
-        return x, weight, y, geometry
-    geometry = geometry._replace(pad=(0, 0, top * w, bottom * w), dilation=(1, down * w))
-    shapes = (n, channels, 1, h * w), (co, ci, 1, kh), (n, co, 1, oh * ow)
-    made = [
-        each._replace(type=TensorType(each.type.dtype, shape))
-        for each, shape in zip((x, weight, y), shapes, strict=True)
-    ]
-    return made[0], made[1], made[2], geometry
 
 
 def _patches(weight: TensorType, geometry: Geometry) -> bool:

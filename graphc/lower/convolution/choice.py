@@ -186,7 +186,7 @@ def few(z: Sizes, geometry: Geometry, *, transposed: bool) -> str:
 
 def _small(z: Sizes, geometry: Geometry, transposed: bool) -> tuple[Sizes, list[_Candidate]]:
     """The convolution that is made, and the ways for small images that there are."""
-    back = _back(z) if transposed and geometry.stride == (1, 1) else z
+    back = _back(z, geometry.dilation) if transposed and geometry.stride == (1, 1) else z
     candidates = []
     if _has_room(z):
         cost = _back_cost(z, geometry) if transposed else _columns_cost(z, _COLUMN)
@@ -196,15 +196,15 @@ def _small(z: Sizes, geometry: Geometry, transposed: bool) -> tuple[Sizes, list[
     return back, candidates
 
 
-def _back(z: Sizes) -> Sizes:
-    """Of the convolution without dilation that makes the gradient with respect to the images."""
-    top, left = z.kh - 1 - z.top, z.kw - 1 - z.left
+def _back(z: Sizes, dilation: Pair) -> Sizes:
+    """Of the convolution that makes the gradient with respect to the images, without a stride."""
+    top, left = dilation[0] * (z.kh - 1) - z.top, dilation[1] * (z.kw - 1) - z.left
     return replace(z, ci=z.co, co=z.ci, h=z.oh, w=z.ow, oh=z.h, ow=z.w, top=top, left=left)
 
 
 def _phases_cost(z: Sizes, geometry: Geometry) -> float:
     """Cycles of the phases of a gradient with respect to the images by F(4x4, taps), and of moving them; infinite without any."""
-    (sh, sw), back = geometry.stride, _back(z)
+    (sh, sw), back = geometry.stride, _back(z, (1, 1))
     kh, kw = -(-z.kh // sh), -(-z.kw // sw)
     phase = replace(back, kh=kh, kw=kw, oh=-(-z.h // sh), ow=-(-z.w // sw), top=kh - 1, left=kw - 1)
     blocks = Blocks.of(phase, PLAIN) if geometry.dilation == (1, 1) else None
@@ -233,9 +233,13 @@ def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
 
 
 def _direct(z: Sizes, geometry: Geometry, *, transposed: bool) -> float:
-    """Cycles of the direct kernel, which may have a stride."""
-    step = geometry.dilation[0] if geometry.stride == (1, 1) else 0
-    return _wide(z, geometry) * z.direct(step=step, transposed=transposed)
+    """Cycles of the direct kernel, which may have a stride. Without one a gradient with respect to the images meets zeros around
+    what it reads, of which only whole rows are skipped.
+    """
+    if geometry.stride != (1, 1):
+        return _wide(z, geometry) * z.direct(transposed=transposed)
+    made = _back(z, geometry.dilation) if transposed else z
+    return _wide(z, geometry) * made.direct(step=geometry.dilation[0], transposed=transposed)
 
 
 def _wide(z: Sizes, geometry: Geometry) -> float:
@@ -262,7 +266,7 @@ def _columns_cost(z: Sizes, move: int) -> float:
 
 def _back_cost(z: Sizes, geometry: Geometry) -> float:
     """The same for the gradient with respect to the images, of which there are some that are added up."""
-    down, across = shares((z.kh, z.kw), geometry)
+    down, across = shares((z.kh, z.kw), (z.oh, z.ow), geometry)
     columns = z.n * z.oh * z.ow * z.ci * z.kh * z.kw
     images = z.n * z.h * z.w * z.ci * (1 + max(down)) * (1 + max(across))
     return _columns_cost(z, 0) + _RETURN * columns + _ADD * images

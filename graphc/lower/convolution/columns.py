@@ -30,6 +30,30 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
         k.copy(made, out, (n, co, pixels), 0, (pixels, n * pixels, 1), 0, (co * pixels, pixels, 1))
 
 
+def is_product(x: TensorType, weight: TensorType, y: TensorType, geometry: Geometry) -> bool:
+    """Whether images, windows, and what they make are single pixels: a dense layer."""
+    single = all(each.shape[2:] == (1, 1) for each in (x, weight, y))
+    return single and geometry.groups == 1 and not any(geometry.pad)
+
+
+def multiply(k: CallBuilder, x: Operand, weight: Operand, out: Operand) -> None:
+    """out [N, out, 1, 1] = x [N, in, 1, 1] times the transposed weight."""
+    (n, seen), co = x.type.shape[:2], weight.type.shape[0]
+    k.call("gemm", (x, weight), (out,), m=n, n=co, k=seen, ta=False, tb=True, accumulate=False)
+
+
+def multiply_back(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand) -> None:
+    """dx = dy times weight."""
+    (n, co), seen = dy.type.shape[:2], weight.type.shape[1]
+    k.call("gemm", (dy, weight), (dx,), m=n, n=seen, k=co, ta=False, tb=False, accumulate=False)
+
+
+def multiply_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand) -> None:
+    """dw = the transposed dy times x."""
+    (n, co), seen = dy.type.shape[:2], x.type.shape[1]
+    k.call("gemm", (dy, x), (dw,), m=co, n=seen, k=n, ta=True, tb=False, accumulate=False)
+
+
 def multiply_pixels(k: CallBuilder, x: Operand, weight: Operand, out: Operand, *, transposed: bool) -> None:
     """A convolution whose window is one pixel: for every image out = weight, or the transposed one, times x [in, pixels]."""
     (n, seen, *plane), (rows, columns, _, _) = x.type.shape, weight.type.shape
@@ -53,7 +77,7 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
     """
     n, pixels, seen = dy.type.shape[0], math.prod(dy.type.shape[2:]), math.prod(weight.type.shape[1:])
     parts = min(n, -(-n * pixels * seen // _NEAR))
-    if _one_share(weight.type, geometry):
+    if _one_share(weight.type, dy.type, geometry):
         k.fill(dx, 0.0)
     for p in range(parts):
         first, end = p * n // parts, (p + 1) * n // parts
@@ -70,7 +94,7 @@ def _add_up(k: CallBuilder, columns: Operand, dx: Operand, first: int, geometry:
     Taps that see different pixels, as those closer than a stride do, share a copy of the images; copies are added up.
     """
     (ci, kh, kw, n, oh, ow), (h, w) = columns.type.shape, dx.type.shape[2:]
-    down, across = shares((kh, kw), geometry)
+    down, across = shares((kh, kw), (oh, ow), geometry)
     count = (1 + max(down), 1 + max(across))
     made = dx if count == (1, 1) else k.temp(TensorType("float32", (*count, n, ci, h, w)))
     start = first * ci * h * w if made is dx else 0
@@ -102,17 +126,23 @@ def _add_copies(k: CallBuilder, copies: Operand, count: int, dx: Operand, start:
     k.loop(lambda e, v: v, *walks, (count, size), combine="sum", axes=(0,))
 
 
-def shares(kernel: Pair, geometry: Geometry) -> tuple[list[int], list[int]]:
-    """Along each axis the number of the copy of the images that a tap adds to: taps of one copy never see the same pixel."""
+def shares(kernel: Pair, plane: Pair, geometry: Geometry) -> tuple[list[int], list[int]]:
+    """Along each axis the number of the copy of the images that a tap adds to: taps of one copy never see the same pixel.
+
+    Taps of the same phase by the stride see some of each other's pixels if they are nearer than there are outputs.
+    """
     found = []
-    for size, stride, dilation in zip(kernel, geometry.stride, geometry.dilation, strict=True):
+    for size, outputs, stride, dilation in zip(kernel, plane, geometry.stride, geometry.dilation, strict=True):
+        apart = dilation // math.gcd(stride, dilation)  # Outputs between a tap and the next one of its phase.
+        count = max(1, -(-outputs // apart))
         met = [i * dilation % stride for i in range(size)]
-        found.append([met[:i].count(m) for i, m in enumerate(met)])
+        found.append([met[:i].count(m) % count for i, m in enumerate(met)])
     return found[0], found[1]
 
 
-def _one_share(weight: TensorType, geometry: Geometry) -> bool:
-    return not any(map(any, shares((weight.shape[2], weight.shape[3]), geometry)))
+def _one_share(weight: TensorType, dy: TensorType, geometry: Geometry) -> bool:
+    kernel, plane = ((each.shape[2], each.shape[3]) for each in (weight, dy))
+    return not any(map(any, shares(kernel, plane, geometry)))
 
 
 def _rows(k: CallBuilder, dy: Operand, first: int = 0, end: int | None = None) -> Operand:
