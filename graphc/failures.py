@@ -29,6 +29,7 @@ from graphc.errors import (
     user_loc,
 )
 from graphc.frames import clean, is_own, place
+from graphc.suggest import nearest_argument, question
 from graphc_codegen.forks import lock
 
 P = ParamSpec("P")
@@ -157,18 +158,43 @@ def door(function: Callable[P, R], module: str) -> Callable[P, R]:
     return call
 
 
-def refuse_call(function: Callable[..., Any], error: TypeError) -> None:
+def constructor(function: Callable[P, None], owner: str) -> Callable[P, None]:
+    """An `__init__` of a class of graphc's: arguments that are not those of its signature are an ArgumentTypeError, and what it
+    raises has the user's frames alone.
+    """
+
+    @functools.wraps(function)
+    def init(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            try:
+                function(*args, **kwargs)
+            except TypeError as error:
+                refuse_call(function, error, owner)
+                raise
+        except Exception as error:
+            clean(error)
+            raise
+
+    return init
+
+
+def refuse_call(function: Callable[..., Any], error: TypeError, name: str = "") -> None:
     """Raise ArgumentTypeError (GC100) in place of an error that the call of a function raised before its first line: that of
-    arguments which it has not, or which are missing.
+    arguments which it has not, or which are missing. `name` is what users know the function by, if not its own.
     """
     if error.__traceback__ is None or error.__traceback__.tb_next is not None or isinstance(error, GraphcError):
         return
-    name = function.__name__.strip("_")
+    name = name or function.__name__.strip("_")
     known = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values() if p.name != "self"]
     accepted = inspect.Signature(known)
     # From Python 3.13 on a suggestion may follow, which the arguments make needless.
     what = str(error).partition("() ")[2].partition(". Did you mean")[0]
-    raise ArgumentTypeError(f"{name}: {what}; its arguments are {accepted}", loc=user_loc()) from None
+    given = re.search(r"unexpected keyword argument '(\w+)'", what)
+    raise ArgumentTypeError(
+        f"{name}: {what}; its arguments are {accepted}",
+        loc=user_loc(),
+        help=question(nearest_argument(given[1], accepted.parameters)) if given else None,
+    ) from None
 
 
 def _refuse(function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -160,6 +160,7 @@ NN = {
     **_names(_DENSE, "SparseTensorDenseMatmul SparseToDense"),
     "GetNextSingleOp": _DATA,
     "GraphCell": "use the Cell itself with load_checkpoint: MindIR is not read",
+    "ResizeBilinear": "use ops.interpolate(x, size=(h, w), mode='bilinear'), or ops.ResizeBilinearV2",
     "MultiFieldEmbeddingLookup": "use nn.EmbeddingLookup for each field, and ops.reduce_sum",
     "OptTFTWrapper": "use ModelCheckpoint: there is no fault tolerance over processes",
     "no_init_parameters": "use the layers as they are: initial values are made at once",
@@ -317,6 +318,8 @@ _STREAMS = "use nothing in its place: a call returns when it is done, there are 
 
 #: What of `mindspore`, `mindspore.train` and `mindspore.parallel` is left out.
 TOP = {
+    **_names(_DENSE, "CSRTensor COOTensor SparseTensor"),
+    "RowTensor": "use nn.Embedding(..., sparse=True) or nn.EmbeddingLookup: their gradients are rows",
     **_names(
         "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)", "Profiler FlopsUtilizationCollector"
     ),

@@ -16,6 +16,12 @@ FOREIGN = {
     "Module": "Cell",
     "ModuleList": "CellList",
     "ModuleDict": "CellDict",
+    "ConvTranspose1d": "Conv1dTranspose",
+    "ConvTranspose2d": "Conv2dTranspose",
+    "ConvTranspose3d": "Conv3dTranspose",
+    "Hardswish": "HSwish",
+    "Hardsigmoid": "HSigmoid",
+    "LocalResponseNorm": "LRN",
     "BatchNorm": "BatchNorm2d",
     "MultiHeadAttention": "MultiheadAttention",
     "cat": "concat",
@@ -43,6 +49,20 @@ FOREIGN = {
     "tensor": "Tensor",
     "parameter": "Parameter",
 }
+
+#: What one argument is called in MindSpore and elsewhere.
+_ARGUMENTS = (
+    {"bias", "has_bias"},
+    {"groups", "group"},
+    {"lr", "learning_rate"},
+    {"dim", "axis"},
+    {"keepdim", "keepdims", "keep_dims"},
+    {"eps", "epsilon"},
+    {"in_features", "in_channels"},
+    {"out_features", "out_channels"},
+    {"num_embeddings", "vocab_size"},
+    {"embedding_dim", "embedding_size"},
+)
 
 
 def distance(a: str, b: str, most: int) -> int:
@@ -80,6 +100,13 @@ def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
         if far <= 2 and not _other_digits(name, other):
             found.append((far, distance(name, other, len(name)), place, other))
     return [other for *_, other in sorted(found)[:count]]
+
+
+def nearest_argument(name: str, known: Iterable[str]) -> list[str]:
+    """The arguments that one of this name may be: what another library calls it, or a slip."""
+    names = list(known)
+    other = next((group for group in _ARGUMENTS if name in group), set())
+    return [n for n in names if n in other] or nearest(name, names)
 
 
 def _slips(a: str, b: str) -> int:

@@ -318,7 +318,6 @@ x = Tensor(np.array([10.0, 20.0, 30.0], np.float32))
     [
         (lambda: ops.take(x, 0, mode="raise"), "take: mode"),
         (lambda: ops.randperm(3, offset=1), "randperm: offset"),
-        (lambda: ops.interpolate(x.reshape(1, 1, 1, 3), size=2, align_corners=True), "interpolate: align_corners"),
         (lambda: nn.Upsample(size=2, align_corners=True), "Upsample: align_corners"),
         (lambda: nn.EmbeddingLookup(3, 2, slice_mode="field_slice"), "EmbeddingLookup: slice_mode"),
         (lambda: nn.SyncBatchNorm(3, process_groups=[[0]]), "SyncBatchNorm: process_groups"),

@@ -137,7 +137,7 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = "flo
     if not isinstance(network, Cell):
         raise checks.wrong_type(owner, "network", "a Cell", network)
     half = _half(owner, dtype)
-    level = _level(owner, amp_level)
+    level = _level(owner, amp_level, "amp_level")
     if level == "O1":
         _by_white_list(network, WHITE_LIST, half)
     elif level in ("O2", "O3"):
@@ -176,11 +176,11 @@ def custom_mixed_precision(
     return network
 
 
-def _level(owner: str, level: Any) -> str:
+def _level(owner: str, level: Any, name: str) -> str:
     if not isinstance(level, str):
-        raise checks.wrong_type(owner, "level", "a string", level)
+        raise checks.wrong_type(owner, name, "a string", level)
     if level not in LEVELS:
-        raise checks.wrong_value(owner, "level", f"one of {', '.join(LEVELS)}", level)
+        raise checks.wrong_value(owner, name, f"one of {', '.join(LEVELS)}", level)
     return level
 
 
@@ -230,7 +230,7 @@ def build_train_network(
         raise checks.wrong_type(owner, "optimizer", "an Optimizer", optimizer)
     if boost_level != "O0":
         raise checks.wrong_value(owner, "boost_level", "'O0'", boost_level)
-    level = _level(owner, level)
+    level = _level(owner, level, "level")
     manager = kwargs.get("loss_scale_manager", DynamicLossScaleManager() if level == "O2" else None)
     if manager is not None and not isinstance(manager, LossScaleManager):
         raise checks.wrong_type(owner, "loss_scale_manager", "a LossScaleManager or None", manager)

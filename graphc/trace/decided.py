@@ -155,6 +155,12 @@ def _stores_nested(code: types.CodeType) -> bool:
     )
 
 
+@cache
+def _globals(code: types.CodeType) -> frozenset[str]:
+    """The global names that code reads: an attribute may have the name of one, too."""
+    return frozenset(i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+
+
 def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.FunctionType, Any]]:
     """The functions whose names a function mentions, each with the object that it is a method of.
 
@@ -162,8 +168,9 @@ def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.
     items of containers. Some that are not called may be among them.
     """
     names = {name for code in _codes(function.__code__) for name in code.co_names}
+    loaded = {name for code in _codes(function.__code__) for name in _globals(code)}
     cells = [c.cell_contents for c in function.__closure__ or () if _is_filled(c)]
-    read = [*(function.__globals__[n] for n in names if n in function.__globals__), *cells]
+    read = [*(function.__globals__[n] for n in loaded if n in function.__globals__), *cells]
     around: list[Any] = [*map(behind, read)]
     yield from _functions((value, None) for value in around)
     level: list[Any] = [instance, *around]

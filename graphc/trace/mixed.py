@@ -20,11 +20,11 @@ def sees_others(cell: Cell) -> bool:
 
 
 def construct_of(cell: Cell, prepared: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Callable[..., Any]:
-    """cell.construct with float inputs and the cell's own trainable parameters cast to its dtype, parameters after their
+    """cell.construct with float inputs and the cell's own weights, frozen ones too, cast to its dtype, parameters after their
     hooks.
 
-    Results keep the dtype they come out in, or get the cell's `result_dtype`. Parameters that are not trained keep theirs:
-    they are state that the cell writes.
+    Results keep the dtype they come out in, or get the cell's `result_dtype`. Parameters that were made to be state keep theirs:
+    the cell writes them.
     """
     dtype, hooks = cell.compute_dtype, cell.__dict__.get("_parameter_hooks", {})
 
@@ -37,7 +37,7 @@ def construct_of(cell: Cell, prepared: Callable[[Callable[..., Any]], Callable[.
         x: Tensor = p
         for hook in hooks.get(name, ()):
             x = prepared(hook)(x)
-        if dtype is not None and p.requires_grad and x.tensor_type.is_float and x.tensor_type.dtype != dtype:
+        if dtype is not None and not p.is_state and x.tensor_type.is_float and x.tensor_type.dtype != dtype:
             x = F.cast(x, dtype)
         return x
 

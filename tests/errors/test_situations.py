@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, nn, ops
+from graphc import Tensor, mint, nn, ops
 from graphc.errors import MOST_LINES, GraphcError, is_hidden
 from tests.errors.messages import X, cell
 
@@ -210,6 +210,60 @@ def test_arguments_that_a_function_has_not():
         check(lambda call=call: cell(lambda self, x: call(x))(X), "GC100", words, TypeError)
 
 
+def test_arguments_that_a_layer_has_not():
+    """Which layer, what it takes, and what the argument is called here; a Cell of the user's own is Python's matter."""
+    params = nn.Dense(2, 2).trainable_params()
+    for call, words, meant in (
+        (lambda: nn.Conv2d(8, 8, 3, bias=False), "Conv2d: got an unexpected keyword argument 'bias'; its", "has_bias"),
+        (lambda: nn.Conv1d(8, 8, 3, groups=8), "Conv1d: got an unexpected keyword argument 'groups'; its", "group"),
+        (lambda: nn.SGD(params, lr=0.1), "SGD: got an unexpected keyword argument 'lr'; its", "learning_rate"),
+        (lambda: nn.Dense(2), "Dense: missing 1 required positional argument: 'out_channels'; its", None),
+        (lambda: ops.concat([X], dim=0), "concat: got an unexpected keyword argument 'dim'; its", "axis"),
+        (lambda: mint.nn.Linear(2, 2, has_bias=True), "Linear: got an unexpected keyword argument 'has_bias'", "bias"),
+    ):
+        error = check(call, "GC100", words, TypeError)
+        assert meant is None or f"did you mean {meant}?" in str(error)
+
+    class Own(nn.Cell):
+        def __init__(self, size: int) -> None:
+            super().__init__()
+
+    with pytest.raises(TypeError, match="__init__") as caught:
+        Own()
+    assert not isinstance(caught.value, graphc.GraphcError)
+
+
+def test_padding_and_classes():
+    """What was meant, by the layer's own name."""
+    images = Tensor(np.ones((1, 1, 1, 3), np.float32))
+    for call, words in (
+        (
+            lambda: nn.Conv2dTranspose(8, 4, 4, 2, padding=1),
+            "Conv2dTranspose: padding must be 0 with pad_mode 'same', got 1",
+        ),
+        (
+            lambda: nn.Conv1dTranspose(8, 4, 3, padding=1),
+            "Conv1dTranspose: padding must be 0 with pad_mode 'same', got 1",
+        ),
+        (lambda: nn.Conv3d(8, 4, 3, padding=1), "Conv3d: padding must be 0 with pad_mode 'same', got 1"),
+        (lambda: nn.Conv3d(8, 4, 3, pad_mode="pad", padding=(1, 1)), "Conv3d: padding must be an int or 6 ints"),
+        (
+            lambda: nn.Conv2dTranspose(8, 4, 4, 2, pad_mode="pad", padding=1, output_padding=2),
+            "Conv2dTranspose: output_padding must be below (2, 2), the larger of stride and dilation",
+        ),
+        (
+            lambda: ops.interpolate(images, size=2, align_corners=True),
+            "interpolate: align_corners is for the modes 'linear',",
+        ),
+    ):
+        check(call, "GC100", words, ValueError)
+    scores = Tensor(np.ones((2, 3), np.float32))
+    error = check(
+        lambda: ops.cross_entropy(scores, Tensor(np.ones(2, np.float32))), "GC101", "cross_entropy", ValueError
+    )
+    assert "class numbers are int32 or int64" in str(error)
+
+
 def test_fill_with_nothing():
     check(lambda: cell(lambda self, x: ops.fill(x.dtype, x.shape, None))(X), "GC100", "must be a number, got None")
 
@@ -398,6 +452,19 @@ def test_what_is_done_once_is_said_once(caplog):
     assert len(SEEN) >= 1
     assert ["its type, not its value" in f for f in said(caplog, cell(texts), X)] == [True]
     assert said(caplog, cell(plain), X) == []
+
+
+def flip(image):
+    return image * np.random.random()
+
+
+def test_a_member_is_not_the_global_of_its_name(caplog):
+    """Nobody calls this module's `flip`, which draws a number."""
+
+    def flips(self, x):
+        return ops.flip(x, (0,)) + x.flip((0,))
+
+    assert said(caplog, cell(flips), X) == []
 
 
 def test_code_without_a_file(monkeypatch):

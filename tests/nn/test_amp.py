@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,18 @@ def test_to_float_reaches_children_but_not_state() -> None:
     net(Tensor(X))
     assert net.norm.moving_mean.tensor_type.dtype == "float32"
     assert not np.array_equal(before, net.norm.moving_mean.asnumpy())
+
+
+@pytest.mark.parametrize("level", ["O1", "O2", "O3"])
+def test_frozen_layers_compute_in_half(level: str) -> None:
+    """Weights do, whether they are trained or not; as in MindSpore."""
+    nets = [Net(), Net()]
+    for p in nets[1].get_parameters():
+        p.set_data(nets[0].parameters_dict()[p.name])
+        p.requires_grad = False
+    made = [amp.auto_mixed_precision(net, level)(Tensor(X)).asnumpy() for net in (*nets, copy.deepcopy(nets[1]))]
+    np.testing.assert_array_equal(made[0], made[1])
+    np.testing.assert_array_equal(made[0], made[2])
 
 
 def test_gradients_of_a_half_network_are_float32() -> None:

@@ -157,8 +157,8 @@ class ObjectCache:
             return self._warn(f"cannot use {self.directory}: {error}")
         if status.st_uid != os.getuid():
             return self._warn(f"{self.directory} belongs to another user")
-        if stat.S_IMODE(status.st_mode) & 0o077:
-            return self._warn(f"{self.directory} is open to other users, who may have put files there: remove it")
+        if stat.S_IMODE(status.st_mode) & 0o022:
+            return self._warn(f"other users may write to {self.directory}, and may have put files there: remove it")
         return True
 
     def _warn(self, reason: str) -> bool:

@@ -22,7 +22,9 @@ class Convolution(NamedTuple):
     y: Operand
     geometry: Geometry
 
-    def reshaped(self, x: tuple[int, ...], weight: tuple[int, ...], y: tuple[int, ...], geometry: Geometry) -> Convolution:
+    def reshaped(
+        self, x: tuple[int, ...], weight: tuple[int, ...], y: tuple[int, ...], geometry: Geometry
+    ) -> Convolution:
         """The same memory in other shapes."""
         shapes = zip(self[:3], (x, weight, y), strict=True)
         made = [each._replace(type=TensorType(each.type.dtype, shape)) for each, shape in shapes]

@@ -7,6 +7,7 @@ from typing import Any, Self
 from graphc import dispatch
 from graphc.arguments import no_effect
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, TraceError, maker_loc, user_loc
+from graphc.failures import constructor
 from graphc.frames import clean
 from graphc.instead import instead
 from graphc.ir import Region
@@ -44,6 +45,12 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
     phase = "train"
     #: MindSpore's Cells before 2.5 have it, and scripts use it.
     cast = Cast()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        init = vars(cls).get("__init__")
+        if init is not None and cls.__module__.partition(".")[0] == "graphc":
+            type.__setattr__(cls, "__init__", constructor(init, cls.__name__))
 
     def __init__(self, auto_prefix: bool = True) -> None:
         object.__setattr__(self, "_params", Held(self))

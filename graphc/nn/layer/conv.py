@@ -13,7 +13,7 @@ from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.inner import Inner
 from graphc.nn.layer.linear import input_dtype_error
-from graphc.ops.functional.conv import Pad, Pair
+from graphc.ops.functional.conv import Pair
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -138,7 +138,7 @@ class Conv2d(_Conv):
             raise checks.wrong_value("Conv2d", "data_format", "'NCHW'", data_format)
         inits = (weight_init, bias_init)
         self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
-        self.padding = _padding(padding, self.pad_mode)
+        self.padding = padding_of("Conv2d", padding, self.pad_mode, 4)
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv2d: x")
@@ -179,11 +179,7 @@ class Conv1d(_Conv):
         inits = (weight_init, bias_init)
         self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
         ends = checks.integer("Conv1d", "padding", padding, least=0)
-        self.padding = (0, 0, ends, ends)
-        if padding and self.pad_mode != "pad":
-            raise checks.wrong_value(
-                "Conv1d", "padding", f"0 with pad_mode {pad_mode!r}", padding, 'use pad_mode="pad"'
-            )
+        self.padding = (0, 0, *padding_of("Conv1d", ends, self.pad_mode, 2))
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv1d: x")
@@ -192,17 +188,17 @@ class Conv1d(_Conv):
         return y
 
 
-def _padding(padding: Any, pad_mode: str) -> Pad:
-    """(top, bottom, left, right); anything but zeros only with pad_mode "pad"."""
-    sizes = (padding,) * 4 if checks.is_int(padding) else padding
+def padding_of(owner: str, padding: Any, pad_mode: str, sides: int) -> tuple[int, ...]:
+    """Zeros before and after each axis; any only with pad_mode "pad"."""
+    sizes = (padding,) * sides if checks.is_int(padding) else padding
     if not isinstance(sizes, (tuple, list)):
-        raise checks.wrong_type("Conv2d", "padding", "an int or a tuple of four", padding)
-    if len(sizes) != 4:
-        raise checks.wrong_value("Conv2d", "padding", "an int or (top, bottom, left, right)", padding)
-    top, bottom, left, right = (checks.integer("Conv2d", "padding", p, least=0) for p in sizes)
-    if pad_mode != "pad" and (top or bottom or left or right):
-        raise checks.wrong_value("Conv2d", "padding", f"0 with pad_mode {pad_mode!r}", padding, 'use pad_mode="pad"')
-    return top, bottom, left, right
+        raise checks.wrong_type(owner, "padding", f"an int or a tuple of {sides} ints", padding)
+    if len(sizes) != sides:
+        raise checks.wrong_value(owner, "padding", f"an int or {sides} ints, two for each axis", padding)
+    found = tuple(checks.integer(owner, "padding", p, least=0) for p in sizes)
+    if pad_mode != "pad" and any(found):
+        raise checks.wrong_value(owner, "padding", f"0 with pad_mode {pad_mode!r}", padding, 'use pad_mode="pad"')
+    return found
 
 
 __all__ = ["Conv1d", "Conv2d"]

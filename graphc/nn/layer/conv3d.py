@@ -11,7 +11,8 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
-from graphc.nn.layer.conv import described
+from graphc.nn.layer.conv import described, padding_of
+from graphc.nn.layer.conv_transpose import below_steps
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -65,10 +66,7 @@ class Conv3d(Cell):
         for name, count in (("in_channels", in_channels), ("out_channels", out_channels)):
             if count % group:
                 raise checks.wrong_value("Conv3d", name, f"a multiple of group = {group}", count)
-        ends = (padding,) * 6 if checks.is_int(padding) else tuple(padding)
-        if len(ends) != 6 or (any(ends) and self.pad_mode != "pad"):
-            raise checks.wrong_value("Conv3d", "padding", 'six numbers, and 0 unless pad_mode is "pad"', padding)
-        self.padding = ends
+        self.padding = padding_of("Conv3d", padding, self.pad_mode, 6)
         shape = (out_channels, in_channels // group, *self.kernel_size)
         init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
         self.weight = Parameter(initializer(init, shape, dtype), name="weight")
@@ -132,12 +130,10 @@ class Conv3dTranspose(Cell):
         for name, count in (("in_channels", in_channels), ("out_channels", out_channels)):
             if count % group:
                 raise checks.wrong_value(owner, name, f"a multiple of group = {group}", count)
-        ends = (padding,) * 6 if checks.is_int(padding) else tuple(padding)
-        if len(ends) != 6 or (any(ends) and self.pad_mode != "pad"):
-            raise checks.wrong_value(owner, "padding", 'six numbers, and 0 unless pad_mode is "pad"', padding)
         if any(self.output_padding) and self.pad_mode != "pad":
             raise checks.wrong_value(owner, "output_padding", f"0 with pad_mode {pad_mode!r}", output_padding)
-        self.padding = ends
+        below_steps(owner, self.output_padding, self.stride, self.dilation)
+        self.padding = padding_of(owner, padding, self.pad_mode, 6)
         shape = (in_channels, out_channels // group, *self.kernel_size)
         init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
         self.weight = Parameter(initializer(init, shape, dtype), name="weight")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
 from graphc.nn import checks
 from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
-from graphc.nn.layer.conv import _Conv, _padding
+from graphc.nn.layer.conv import _Conv, padding_of
 from graphc.ops.functional.conv import Pad, Pair, same_pad
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -47,9 +48,10 @@ class Conv2dTranspose(_Conv):
         self.output_padding = tuple(checks.integer(owner, "output_padding", p, least=0) for p in extra)
         inits = ("zeros", "zeros")
         self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
-        self.padding = _padding(padding, self.pad_mode)
+        self.padding = padding_of(owner, padding, self.pad_mode, 4)
         if any(self.output_padding) and self.pad_mode != "pad":
             raise checks.wrong_value(owner, "output_padding", f"0 with pad_mode {pad_mode!r}", output_padding)
+        below_steps(owner, self.output_padding, self.stride, self.dilation)
         shape = (self.in_channels, self.out_channels // self.group, *self.kernel_size)
         weight = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
         self.weight = Parameter(initializer(weight, shape, dtype), name="weight")
@@ -81,6 +83,15 @@ class Conv2dTranspose(_Conv):
         return (rows, columns), self.padding
 
 
+def below_steps(owner: str, extra: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> None:
+    """ArgumentValueError unless output_padding is below the larger of stride and dilation along each axis, as in MindSpore."""
+    most = tuple(map(max, stride, dilation))
+    if any(p >= n for p, n in zip(extra, most, strict=True)):
+        raise checks.wrong_value(
+            owner, "output_padding", f"below {most}, the larger of stride and dilation", tuple(extra)
+        )
+
+
 class Conv1dTranspose(Conv2dTranspose):
     """Transposed convolution of sequences [N, in_channels, L] (MindSpore: nn.Conv1dTranspose).
 
@@ -104,7 +115,7 @@ class Conv1dTranspose(Conv2dTranspose):
     ) -> None:
         sizes = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation}
         window, step, spread = ((1, checks.integer("Conv1dTranspose", n, v)) for n, v in sizes.items())
-        ends = (0, 0, *(checks.integer("Conv1dTranspose", "padding", padding, least=0),) * 2)
+        ends = (0, 0, *padding_of("Conv1dTranspose", padding, pad_mode, 2))
         inits: dict[str, Any] = {"weight_init": weight_init, "bias_init": bias_init, "dtype": dtype}
         super().__init__(in_channels, out_channels, window, step, pad_mode, ends, 0, spread, group, has_bias, **inits)
 

@@ -42,7 +42,8 @@ def is_number(x: Any) -> bool:
 
 def number(x: Any, dtype: str) -> Tensor:
     """A Python number as a 0-d tensor of a dtype; an integer that the dtype lacks as `in_range` says."""
-    made = Tensor.wrap(np.asarray(in_range(x, dtype), numpy_dtype(dtype)))
+    with np.errstate(over="ignore"):  # What a dtype lacks is infinite, as where a tensor is cast.
+        made = Tensor.wrap(np.asarray(in_range(x, dtype), numpy_dtype(dtype)))
     made.is_number = True
     return made
 

@@ -162,11 +162,19 @@ def binary_cross_entropy_with_logits(
     return cast_to(made, mul(input, target).tensor_type.dtype)
 
 
-def _same_shape(op: str, x: Tensor, y: Tensor) -> None:
+#: Of a float target without the class axis.
+_CLASSES = (
+    "class numbers are int32 or int64: target.astype(graphc.int32); a float target has a probability for each class"
+)
+
+
+def _same_shape(op: str, x: Tensor, y: Tensor, help: str | None = None) -> None:
     x, y = as_tensor(x, f"{op}: input"), as_tensor(y, f"{op}: target")
     if x.shape != y.shape:
         raise ShapeError(
-            f"{op}: the input is {x.tensor_type}, the target {y.tensor_type}, expected equal shapes", loc=user_loc()
+            f"{op}: the input is {x.tensor_type}, the target {y.tensor_type}, expected equal shapes",
+            loc=user_loc(),
+            help=help,
         )
 
 
@@ -214,7 +222,7 @@ def _over_targets(loss: Tensor, weights: Tensor, ignored: Tensor, reduction: str
 def _probability_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float
 ) -> Tensor:
-    _same_shape("cross_entropy", input, target)
+    _same_shape("cross_entropy", input, target, _CLASSES if target.ndim < input.ndim else None)
     axis = 0 if input.ndim == 1 else 1
     classes = input.shape[axis]
     logp = log_softmax(input, axis)

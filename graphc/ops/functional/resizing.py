@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.banded import bands
 from graphc.ops.functional.adaptive_pooling import adaptive
@@ -308,8 +307,11 @@ def resized(
             f"interpolate: mode {mode!r} is for tensors of {' or '.join(map(str, ranks))} axes, got {input.tensor_type}",
             loc=user_loc(),
         )
-    if not has_corners:
-        only("interpolate", "align_corners", align_corners, None)
+    if not has_corners and align_corners is not None:
+        having = ", ".join(repr(name) for name, (_, corners) in MODES.items() if corners)
+        raise ArgumentValueError(
+            f"interpolate: align_corners is for the modes {having}, got it with mode {mode!r}", loc=user_loc()
+        )
     for name, flag in (("align_corners", align_corners), ("recompute_scale_factor", recompute_scale_factor)):
         if flag is not None and not isinstance(flag, bool):
             raise ArgumentTypeError(f"interpolate: {name} must be a bool or None", loc=user_loc())

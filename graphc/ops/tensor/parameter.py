@@ -34,6 +34,8 @@ class Parameter(ParameterExtras, Tensor):
     is_copy = False
     #: Whether draws read it and move it on; under vmap every index draws the same.
     is_random_state = False
+    #: Whether it was made to be no weight but state, as averages are: not because somebody has frozen it since.
+    is_state = False
     #: Where its gradients are added up in automatic parallel modes, see `graphc.ops.functional.collective.accumulate`.
     accumulator: Parameter | None = None
     #: Where it is this process's part of a tensor: how that is cut. `shape` and `asnumpy` are those of the part.
@@ -67,6 +69,7 @@ class Parameter(ParameterExtras, Tensor):
         self.is_named = name is not None
         self.name = name if name is not None else f"Parameter#{next(_numbers)}"
         self.requires_grad = requires_grad
+        self.is_state = not requires_grad
         self.layerwise_parallel = layerwise_parallel
         self.parallel_optimizer = parallel_optimizer
 
@@ -168,6 +171,7 @@ class Parameter(ParameterExtras, Tensor):
         if init not in makers:
             raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}", loc=user_loc())
         made = Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
+        made.is_state = self.is_state
         made.cut = self.cut
         return made
 
@@ -175,6 +179,7 @@ class Parameter(ParameterExtras, Tensor):
         made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
         made.is_copy = True
         made.is_random_state = self.is_random_state
+        made.is_state = self.is_state
         made.cut = self.cut
         return made
 

@@ -180,8 +180,10 @@ def test_what_a_killed_process_has_left_goes(directory: Path) -> None:
 
 def test_a_directory_that_others_can_write_is_not_used(directory: Path) -> None:
     works(directory)
-    directory.chmod(0o755)
-    with pytest.warns(CacheWarning, match="open to other users"):
+    directory.chmod(0o755)  # What mkdir makes: others may read.
+    assert works(directory)
+    directory.chmod(0o775)
+    with pytest.warns(CacheWarning, match="other users may write"):
         assert not works(directory)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
