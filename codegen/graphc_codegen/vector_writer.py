@@ -263,6 +263,12 @@ class VectorWriter:
         first = self.op(f"insertelement {v} poison, {type} {scalar}, i64 0")
         return self.op(f"shufflevector {v} {first}, {v} poison, {vec('i32', self.lanes)} zeroinitializer")
 
+    def shuffle(self, a: str, b: str, indices: Sequence[int | None], type: str | None = None) -> str:
+        """Lanes chosen from a, then b; any number where there is None."""
+        v = vec(type or self.element, self.lanes)
+        chosen = ", ".join("i32 poison" if i is None else f"i32 {i}" for i in indices)
+        return self.op(f"shufflevector {v} {a}, {v} {b}, {vec('i32', self.lanes)} <{chosen}>")
+
     def constant(self, x: float, type: str | None = None) -> str:
         """A constant vector."""
         type = type or self.element

@@ -60,6 +60,19 @@ def test_blocks_of_taps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _check(rng, (n, 1, ci, co), (h, w), kernel, stride, pad, (1, 1))
 
 
+@pytest.mark.parametrize("seed", range(24))
+def test_phases_as_channels(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the stride: windows shorter than it, of several phases or of all, and pixels that none sees."""
+    monkeypatch.setattr(choice, "spreads", lambda *args, transposed: True)
+    monkeypatch.setattr(choice, "gradient_spreads", lambda *args: True)
+    rng = np.random.default_rng(seed)
+    stride, kernel = tuple(map(int, rng.integers(1, 6, 2))), tuple(map(int, rng.integers(1, 10, 2)))
+    pad = tuple(map(int, rng.integers(0, 4, 4)))
+    n, ci, co = (int(v) for v in rng.integers(1, 12, 3))
+    h, w = (int(rng.integers(k, k + 25)) for k in kernel)
+    _check(rng, (n, 1, ci, co), (h, w), kernel, stride, pad, (1, 1))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_windows_whose_rows_are_long_and_do_not_overlap(seed: int) -> None:
     """Their columns are moved a row at a time: side by side or further apart, few pixels of many images or many."""

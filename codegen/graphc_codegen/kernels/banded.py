@@ -9,7 +9,7 @@ import numpy as np
 from graphc_codegen.dtypes import MEMORY
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.transposition import FOUR, joined, square
-from graphc_codegen.kernels.vectors import along, shuffle
+from graphc_codegen.kernels.vectors import along
 from graphc_codegen.writer import Writer, vec
 
 #: Bands of so many numbers are written out.
@@ -119,7 +119,7 @@ def _columns(w: Writer, places: Sequence[str], size: int) -> list[str]:
     if size == FOUR:
         return square(w, lines, w.lanes)
     order = [[g + t + w.lanes * k for g in range(0, w.lanes, 2) for k in range(2)] for t in range(2)]
-    return [shuffle(w, lines[0], lines[1], indices, w.element) for indices in order]
+    return [w.shuffle(lines[0], lines[1], indices, w.element) for indices in order]
 
 
 @np.errstate(all="ignore")

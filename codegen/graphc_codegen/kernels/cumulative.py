@@ -13,7 +13,7 @@ import numpy as np
 
 from graphc_codegen.dtypes import MEMORY
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.vectors import along, shuffle
+from graphc_codegen.kernels.vectors import along
 from graphc_codegen.writer import Writer, vec
 
 #: Vectors beside each other whose totals are kept in registers.
@@ -87,7 +87,7 @@ def _row(w: Writer, p: Params, pointers: Sequence[str], first: str | int) -> Non
         sums = _widened(w, sums, type, wide)
         made = w.binary(add, values[0], sums, wide)
         w.vstore(_rounded(w, made, wide, type), w.at(y, place, type), active, type)
-        whole = shuffle(w, sums, "poison", [0 if p["reverse"] else active - 1] * w.lanes, wide)
+        whole = w.shuffle(sums, "poison", [0 if p["reverse"] else active - 1] * w.lanes, wide)
         return [w.binary(add, values[0], whole, wide)]
 
     carry, total = vec(wide, w.lanes), "zeroinitializer"
@@ -104,7 +104,7 @@ def _row(w: Writer, p: Params, pointers: Sequence[str], first: str | int) -> Non
 def _moved(w: Writer, value: str, type: str, by: int) -> str:
     """Lanes moved up, zeros coming in; down if `by` is negative."""
     chosen = [i - by if 0 <= i - by < w.lanes else w.lanes for i in range(w.lanes)]
-    return shuffle(w, value, "zeroinitializer", chosen, type)
+    return w.shuffle(value, "zeroinitializer", chosen, type)
 
 
 def _widened(w: Writer, value: str, type: str, wide: str) -> str:

@@ -10,7 +10,7 @@ from graphc_codegen.dtypes import FLOATS, ITEMSIZE, MEMORY, REGISTER, UNSIGNED
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import LINE, Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import each_tile, prefetch, strip_kinds
-from graphc_codegen.kernels.vectors import along, fill_zero, first, gathered, iota, shuffle
+from graphc_codegen.kernels.vectors import along, fill_zero, first, gathered, iota
 from graphc_codegen.writer import Writer, vec
 
 #: Accumulators of the overflow sweep, to hide the latency of its maximum.
@@ -113,7 +113,7 @@ def _place_of_lanes(w: Writer, p: Params, row: str) -> str:
     half = w.lanes // 2
     while half:
         order = [(j + half) % w.lanes for j in range(w.lanes)]
-        value, place = (shuffle(w, x, "poison", order, t) for t, x in zip((type, "i32"), found, strict=True))
+        value, place = (w.shuffle(x, "poison", order, t) for t, x in zip((type, "i32"), found, strict=True))
         found = _first_of(w, p, found, (value, place))
         half //= 2
     return first(w, found[1], "i32")

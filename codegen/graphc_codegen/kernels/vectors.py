@@ -12,13 +12,6 @@ def iota(w: Writer) -> str:
     return "<" + ", ".join(f"i32 {i}" for i in range(w.lanes)) + ">"
 
 
-def shuffle(w: Writer, a: str, b: str, indices: Sequence[int], type: str = "float") -> str:
-    """Lanes chosen from a, then b."""
-    v = vec(type, w.lanes)
-    chosen = ", ".join(f"i32 {i}" for i in indices)
-    return w.op(f"shufflevector {v} {a}, {v} {b}, {vec('i32', w.lanes)} <{chosen}>")
-
-
 def fma_pairs(w: Writer, a: str, b: str, c: str) -> str:
     """c + a[0] * b[0] + a[1] * b[1] in each lane, where those of a and b are pairs of bfloat16 in the bits of a float."""
     v, pairs = vec("float", w.lanes), vec("bfloat", 2 * w.lanes)
@@ -33,20 +26,20 @@ def splat_pair(w: Writer, pointer: str) -> str:
 
 def deinterleave(w: Writer, low: str, high: str, parity: int) -> str:
     """Every second lane of the double vector (low, high), from lane `parity`."""
-    return shuffle(w, low, high, range(parity, 2 * w.lanes, 2))
+    return w.shuffle(low, high, range(parity, 2 * w.lanes, 2))
 
 
 def interleave(w: Writer, even: str, odd: str) -> tuple[str, str]:
     """The double vector even[0], odd[0], even[1], odd[1], ..."""
     order = [i for lane in range(w.lanes) for i in (lane, w.lanes + lane)]
-    return shuffle(w, even, odd, order[: w.lanes]), shuffle(w, even, odd, order[w.lanes :])
+    return w.shuffle(even, odd, order[: w.lanes]), w.shuffle(even, odd, order[w.lanes :])
 
 
 def across(w: Writer, value: str, combine: Callable[[str, str], str], type: str = "float") -> str:
     """All lanes combined, in every lane: a butterfly of log2(lanes) steps. `combine` must be commutative."""
     distance = w.lanes // 2
     while distance:
-        value = combine(value, shuffle(w, value, "poison", [i ^ distance for i in range(w.lanes)], type))
+        value = combine(value, w.shuffle(value, "poison", [i ^ distance for i in range(w.lanes)], type))
         distance //= 2
     return value
 

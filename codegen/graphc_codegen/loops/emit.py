@@ -333,16 +333,13 @@ class _Emission:
             value = w.vload(w.at(pointer, offset, t), active, t)
         elif step == -1:
             value = w.vload(w.at(pointer, -offset - active + 1, t), active, t)
-            order = ", ".join(f"i32 {max(active - 1 - lane, 0)}" for lane in range(w.lanes))
-            v = vec(t, w.lanes)
-            value = w.op(f"shufflevector {v} {value}, {v} poison, {vec('i32', w.lanes)} <{order}>")
+            value = w.shuffle(value, "poison", [max(active - 1 - lane, 0) for lane in range(w.lanes)], t)
         elif step == 2 and 2 * active > w.lanes:
             # Two vectors, the second of which ends with the last element.
-            v, second = vec(t, w.lanes), 2 * active - 1 - w.lanes
+            second = 2 * active - 1 - w.lanes
             pair = [w.vload(w.at(pointer, 2 * offset + k, t), type=t) for k in (0, second)]
             picked = [k if k < w.lanes else w.lanes + k - second for k in range(0, 2 * active, 2)]
-            lanes = ", ".join(f"i32 {k}" for k in [*picked, *[0] * (w.lanes - active)])
-            value = w.op(f"shufflevector {v} {pair[0]}, {v} {pair[1]}, {vec('i32', w.lanes)} <{lanes}>")
+            value = w.shuffle(pair[0], pair[1], [*picked, *[None] * (w.lanes - active)], t)
         else:
             value = "zeroinitializer"
             for lane in range(active):

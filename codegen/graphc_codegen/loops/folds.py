@@ -233,11 +233,10 @@ class Folds:
 
     def _across(self, value: str, how: str, dtype: str) -> str:
         """Fold the lanes of a vector; the result is in lane 0."""
-        lanes, v = self.w.lanes, vec(REGISTER[dtype], self.w.lanes)
+        lanes = self.w.lanes
         width = lanes // 2
         while width:
-            order = ", ".join(f"i32 {(k + width) % lanes}" for k in range(lanes))
-            moved = self.w.op(f"shufflevector {v} {value}, {v} poison, {vec('i32', lanes)} <{order}>")
+            moved = self.w.shuffle(value, "poison", [(k + width) % lanes for k in range(lanes)], REGISTER[dtype])
             value = operations.combine(self.w, how, value, moved, dtype)
             width //= 2
         return value

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from graphc_codegen.program import LoopKernel
 from graphc_codegen.scalars.table import SCALAR_OPS
 
+#: Elements as many apart are as good as woven from vectors: those of stride 2 are, LLVM does it for some of the others.
+_WOVEN = (2, 3, 4)
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -153,8 +156,8 @@ def _cost(kernel: LoopKernel, axes: Sequence[_Axis], axis: _Axis, lanes: int, we
         return {0: 0.25, 1: 1.0, -1: 1.5}.get(stride, float(min(lanes, axis.size)))
 
     def read(stride: int) -> float:
-        """Every second element comes from two vectors."""
-        return 3.0 if stride == 2 and axis.size >= lanes else touch(stride)
+        """Every second element comes from two vectors, every fourth from four."""
+        return 2.0 * stride - 1.0 if stride in _WOVEN and axis.size >= lanes else touch(stride)
 
     per_vector = math.ceil(axis.size / lanes) / axis.size
     reduced = math.prod(a.size for a in axes if a.reduced)

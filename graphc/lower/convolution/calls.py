@@ -12,7 +12,7 @@ from graphc.ir.types import contiguous_strides
 from graphc.lower.convolution import choice, columns
 from graphc.lower.convolution.blocks import PLAIN, Blocks
 from graphc.lower.convolution.lines import Lines
-from graphc.lower.convolution.phases import join_images, split, split_images
+from graphc.lower.convolution.phases import Spread, join_images, split, split_images
 from graphc.lower.convolution.simpler import Convolution, is_wide, simpler, turn, turned
 from graphc.lower.convolution.sizes import Pair, Sizes
 
@@ -43,6 +43,9 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
         convolve(k, pixels, flat, out, PLAIN._replace(groups=geometry.groups))
         return
     z = Sizes.forward(x.type, weight.type, out.type, geometry)
+    if (spread := Spread.of(z, geometry)) and choice.spreads(spread, geometry, transposed=False):
+        convolve(k, spread.images(k, x), spread.weights(k, weight), out, PLAIN)
+        return
     if (blocks := Blocks.of(z, geometry)) and choice.in_blocks(blocks, z, geometry, transposed=False):
         _in_blocks(k, x, blocks.weights(k, weight, transposed=False), out, blocks)
         return
@@ -69,6 +72,11 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
         columns.multiply_gradient(k, dy, x, dw)
         return
     z, dilation = Sizes.forward(x.type, dw.type, dy.type, geometry), geometry.dilation
+    if (spread := Spread.of(z, geometry)) and choice.gradient_spreads(spread, geometry):
+        made = spread.empty_weights(k)
+        weight_gradient(k, dy, spread.images(k, x), made, PLAIN)
+        spread.take_weights(k, made, dw)
+        return
     if (blocks := Blocks.of(z, geometry)) and choice.gradient_in_blocks(blocks, geometry):
         name = "conv2d_filter_grad_winograd"
         params = {**choice.gradient_params(name, blocks.sizes), **blocks.views()}
@@ -109,6 +117,11 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
         _patches_input(k, dy, weight, dx, geometry)
         return
     z = Sizes.forward(dx.type, weight.type, dy.type, geometry)
+    if (spread := Spread.of(z, geometry)) and choice.spreads(spread, geometry, transposed=True):
+        made = spread.empty_images(k)
+        convolve_input(k, dy, spread.weights(k, weight), made, PLAIN)
+        spread.take_images(k, made, dx)
+        return
     back, plain = Sizes.backward(dy.type, weight.type, dx.type, geometry), geometry.stride == (1, 1)
     if plain and (blocks := Blocks.of(back, geometry)) and choice.in_blocks(blocks, z, geometry, transposed=True):
         _in_blocks(k, dy, blocks.weights(k, weight, transposed=True), dx, blocks)

@@ -16,6 +16,7 @@ from graphc.lower.convolution import batch
 from graphc.lower.convolution.blocks import PLAIN, Blocks
 from graphc.lower.convolution.columns import in_rows, shares
 from graphc.lower.convolution.lines import Lines
+from graphc.lower.convolution.phases import Spread
 from graphc.lower.convolution.sizes import DIRECT, Pair, Sizes, Window
 
 #: Multiply-adds that take as long as the transforms of a tile of one channel, and of the weights of one pair of channels: with up
@@ -31,6 +32,9 @@ _WORTH, _WORTH_BATCH = 1.25, 1.1
 _LEAST_TERMS, _LEAST_SUMMED = 72, 64
 #: How many times as long the direct kernel takes that walks over phases, which are copied first.
 _STRIDED = 1.15
+#: So many times the products may phases as channels take, whose windows have taps that there are not; the same for gradients with
+#: respect to images of few channels; the longest stride that blocks are read with.
+_SPREAD, _SPREAD_FEW, _FEW_CHANNELS, _READ = 1.35, 1.5, 4, 2
 #: Cycles to add to each element of sums for the weights, for a vector of one lane, if they are so many that memory has them.
 _SUMMED_FAR, _FAR_SUMS = 80, 1 << 21
 #: Transformed images of a thread stay below so many elements, but for so many tiles there is room anyway.
@@ -128,6 +132,29 @@ def gradient_in_blocks(blocks: Blocks, geometry: Geometry) -> bool:
     if _is_plain(geometry):
         others += [c.cost for c in _plain_gradient(z)]
     return cost * _WORTH < min(others)
+
+
+def spreads(spread: Spread, geometry: Geometry, *, transposed: bool) -> bool:
+    """Whether phases should be channels of a convolution with a stride, or of its gradient with respect to the images: the latter
+    has a convolution for each phase otherwise, of as few channels as the images.
+    """
+    z = spread.z
+    if few(z, geometry, transposed=transposed):
+        return False
+    if transposed:
+        return z.ci <= _FEW_CHANNELS and spread.sizes.weights <= _SPREAD_FEW * z.weights
+    return _is_long(spread) and spread.sizes.weights <= _SPREAD * z.weights
+
+
+def gradient_spreads(spread: Spread, geometry: Geometry) -> bool:
+    """The same for the gradient with respect to the weights."""
+    z = spread.z
+    return _is_long(spread) and spread.sizes.weights <= _SPREAD * z.weights and not gradient_columns(z, geometry)
+
+
+def _is_long(spread: Spread) -> bool:
+    """Whether the stride is one that kernels do not read as it is, or there are no channels to sum over."""
+    return max(spread.stride) > _READ or spread.z.ci == 1
 
 
 def _blocks_cost(blocks: Blocks) -> float:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from graphc.ir import TensorType
-from graphc.ir.lowering import CallBuilder, Operand
+from graphc.ir.lowering import CallBuilder, Geometry, Operand
 from graphc.ir.types import contiguous_strides
-from graphc.lower.convolution.sizes import Pair
+from graphc.lower.convolution.sizes import Pair, Sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,81 @@ def join_images(k: CallBuilder, made: Operand, out: Operand, steps: Pair) -> Non
     (n, c, h, w), (sh, sw) = out.type.shape, steps
     runs = _runs(h, 0, sh, sh), _runs(w, 0, sw, sw)
     _copy(k, out, made, _IMAGES, (n, sh, sw, c, *made.type.shape[2:]), runs, steps, back=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A convolution with a stride as one without: of images that have each phase as a channel, with windows of the taps of a
+    phase. `phases` are those that windows see.
+    """
+
+    z: Sizes
+    stride: Pair
+    phases: Pair
+
+    @classmethod
+    def of(cls, z: Sizes, geometry: Geometry) -> Self | None:
+        """None without a stride, for groups, and with a dilation."""
+        if z.groups > 1 or geometry.dilation != (1, 1) or geometry.stride == (1, 1):
+            return None
+        (sh, sw) = geometry.stride
+        return cls(z, geometry.stride, (min(sh, z.kh), min(sw, z.kw)))
+
+    @property
+    def sizes(self) -> Sizes:
+        """Of the convolution without a stride."""
+        z, (sh, sw) = self.z, self.stride
+        kh, kw, ci = -(-z.kh // sh), -(-z.kw // sw), z.ci * math.prod(self.phases)
+        return replace(z, ci=ci, kh=kh, kw=kw, h=z.oh + kh - 1, w=z.ow + kw - 1, top=0, left=0)
+
+    def images(self, k: CallBuilder, x: Operand) -> Operand:
+        """Images with their phases as channels; what no window sees is left out."""
+        made = self.empty_images(k)
+        self._copy(k, x, made, self._pixels())
+        return made
+
+    def empty_images(self, k: CallBuilder) -> Operand:
+        """Memory for them."""
+        made = self.sizes
+        return k.temp(TensorType("float32", (made.n, made.ci, made.h, made.w)))
+
+    def take_images(self, k: CallBuilder, made: Operand, dx: Operand) -> None:
+        """The way back; pixels that no window sees are zero."""
+        pixels = self._pixels()
+        if math.prod(sum(run.count * run.length for run in axis) for axis in pixels) < self.z.h * self.z.w:
+            k.fill(dx, 0.0)
+        self._copy(k, dx, made, pixels, back=True)
+
+    def weights(self, k: CallBuilder, weight: Operand) -> Operand:
+        """Windows with the taps of a phase as those of a channel; taps that there are not are zero."""
+        made = self.empty_weights(k)
+        self._copy(k, weight, made, self._taps())
+        return made
+
+    def empty_weights(self, k: CallBuilder) -> Operand:
+        """Memory for them."""
+        made = self.sizes
+        return k.temp(TensorType("float32", (made.co, made.ci, made.kh, made.kw)))
+
+    def take_weights(self, k: CallBuilder, made: Operand, dw: Operand) -> None:
+        """The way back."""
+        self._copy(k, dw, made, self._taps(), back=True)
+
+    def _pixels(self) -> tuple[list[_Run], list[_Run]]:
+        z, made, (sh, sw), (down, across) = self.z, self.sizes, self.stride, self.phases
+        rows, columns = min(z.h, made.h * sh - z.top), min(z.w, made.w * sw - z.left)
+        return _runs(rows, z.top, sh, down), _runs(columns, z.left, sw, across)
+
+    def _taps(self) -> tuple[list[_Run], list[_Run]]:
+        (sh, sw), (down, across) = self.stride, self.phases
+        return _runs(self.z.kh, 0, sh, down), _runs(self.z.kw, 0, sw, across)
+
+    def _copy(
+        self, k: CallBuilder, x: Operand, made: Operand, runs: tuple[list[_Run], list[_Run]], *, back: bool = False
+    ) -> None:
+        n, channels, *plane = made.type.shape
+        shape = (n, channels // math.prod(self.phases), *self.phases, *plane)
+        _copy(k, x, made, (0, 1, 2, 3, 4, 5), shape, runs, self.stride, back=back)
 
 
 #: Where images, channels, phases and pixels stand among the axes if phases are images.

@@ -67,6 +67,16 @@ def test_strides(dtype: str, target: Target) -> None:
         "every second, in whole vectors": (Access(dtype, (37, 2), 5, x.size), (23, 16), grid[:, 5:36:2]),
         "every second to the end": (Access(dtype, (0, 2), x.size - 63, x.size), (2, 32), np.tile(x[-63::2], (2, 1))),
         "every third": (Access(dtype, (37, 3), 1, x.size), (23, 12), grid[:, 1::3]),
+        "every fourth": (Access(dtype, (37, 4), 2, x.size), (23, 9), grid[:, 2::4]),
+        **{
+            f"{n} elements, {step} apart, to the end": (
+                Access(dtype, (0, step), x.size - step * (n - 1) - 1, x.size),
+                (2, n),
+                np.tile(x[x.size - step * (n - 1) - 1 :: step], (2, 1)),
+            )
+            for step in (3, 4)
+            for n in (4, 9, 16, 21, 32)
+        },
         "a row again and again": (Access(dtype, (0, 1), 74, x.size), (5, 37), np.tile(grid[2], (5, 1))),
         "a column again and again": (Access(dtype, (37, 0), 4, x.size), (23, 19), np.tile(grid[:, 4:5], (1, 19))),
     }

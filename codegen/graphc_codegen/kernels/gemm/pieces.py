@@ -18,7 +18,6 @@ from graphc_codegen.kernels.gemm.pack import first_lanes
 from graphc_codegen.kernels.gemm.plan import Side
 from graphc_codegen.kernels.microkernel import prefetch
 from graphc_codegen.kernels.transposition import FOUR, square
-from graphc_codegen.kernels.vectors import shuffle
 from graphc_codegen.writer import Writer, vec
 
 #: Bytes of a register.
@@ -221,7 +220,7 @@ def _transposed(w: Writer, rows: Sequence[str]) -> list[str]:
     squares = [square(w, rows[n : n + FOUR], w.lanes) for n in range(0, w.lanes, FOUR)]
 
     def picked(pair: Sequence[str], quarters: Sequence[int]) -> str:
-        return shuffle(w, pair[0], pair[1], [FOUR * q + n for q in quarters for n in range(FOUR)])
+        return w.shuffle(pair[0], pair[1], [FOUR * q + n for q in quarters for n in range(FOUR)])
 
     columns = [""] * w.lanes
     for c in range(FOUR):

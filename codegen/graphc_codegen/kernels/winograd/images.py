@@ -13,7 +13,7 @@ from itertools import pairwise, takewhile
 
 from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.microkernel import load_pieces
-from graphc_codegen.kernels.vectors import deinterleave, shuffle
+from graphc_codegen.kernels.vectors import deinterleave
 from graphc_codegen.kernels.winograd.plan import Memory, Plan, Rows, Run, View, runs
 from graphc_codegen.kernels.winograd.transforms import OUT, transpose_quads
 from graphc_codegen.writer import Writer, vec
@@ -197,7 +197,7 @@ def _with_neighbours(
     def beside(column: int, step: int) -> str:
         """A column of the tiles a step from these."""
         chosen = [lane_of[min(max(0, t + step), lanes - 1)] for t in numbers]
-        value = shuffle(w, columns[column], "poison", chosen)
+        value = w.shuffle(columns[column], "poison", chosen)
         if lanes % z.across:
             # The neighbour of the first or the last tile is in another vector.
             place = column - OUT if step < 0 else OUT * lanes + column

@@ -17,7 +17,7 @@ from typing import Self
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import LINE, Params
-from graphc_codegen.kernels.vectors import iota, shuffle
+from graphc_codegen.kernels.vectors import iota
 from graphc_codegen.kernels.winograd.plan import Blocks, register_tile
 from graphc_codegen.kernels.winograd.points import BY_COUNT, Points
 from graphc_codegen.writer import Writer, mask, vec
@@ -262,7 +262,7 @@ def _picked(w: Writer, sources: Mapping[int, str], places: Sequence[Sequence[tup
             first = [_of_two(w, sources, half + half[:1] * (w.lanes - len(half))) for half in halves]
             for vector in pair:
                 lanes = [halves[0].index(at) if at in halves[0] else w.lanes + halves[1].index(at) for at in vector]
-                made.append(shuffle(w, first[0], first[1], lanes))
+                made.append(w.shuffle(first[0], first[1], lanes))
         else:
             made += [_picked(w, sources, [vector])[0] for vector in pair]
     return made
@@ -274,7 +274,7 @@ def _of_two(w: Writer, sources: Mapping[int, str], vector: Sequence[tuple[int, i
     indices = [used.index(s) * w.lanes + lane for s, lane in vector]
     if indices == list(range(w.lanes)):
         return sources[used[0]]
-    return shuffle(w, sources[used[0]], sources[used[-1]] if len(used) > 1 else "poison", indices)
+    return w.shuffle(sources[used[0]], sources[used[-1]] if len(used) > 1 else "poison", indices)
 
 
 def to_points(w: Writer, z: Lines, b: str | int, pixels: str, target: str, *, gradient: bool, distance: int) -> None:

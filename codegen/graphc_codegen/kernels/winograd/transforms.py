@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from graphc_codegen.kernels.vectors import deinterleave, interleave, shuffle
+from graphc_codegen.kernels.vectors import deinterleave, interleave
 from graphc_codegen.kernels.winograd.points import Points
 from graphc_codegen.writer import Writer, vec
 
@@ -26,8 +26,8 @@ def transpose_quads(w: Writer, x: Sequence[str]) -> list[str]:
     low = [i for q in quads for i in (q, lanes + q, q + 1, lanes + q + 1)]
     left = [i for q in quads for i in (q, q + 1, lanes + q, lanes + q + 1)]
     high, right = [i + 2 for i in low], [i + 2 for i in left]
-    pairs = [[shuffle(w, x[0], x[1], half), shuffle(w, x[2], x[3], half)] for half in (low, high)]
-    return [shuffle(w, pair[0], pair[1], half) for pair in pairs for half in (left, right)]
+    pairs = [[w.shuffle(x[0], x[1], half), w.shuffle(x[2], x[3], half)] for half in (low, high)]
+    return [w.shuffle(pair[0], pair[1], half) for pair in pairs for half in (left, right)]
 
 
 def clear(w: Writer, pointer: str, count: int) -> None:
@@ -48,7 +48,7 @@ def every_nth(w: Writer, x: Sequence[str]) -> list[str]:
         for vector in sorted(set(source.values()) - {source[0]}):
             on = ", ".join(f"i1 {'true' if source[lane] == vector else 'false'}" for lane in lanes)
             merged = w.op(f"select {boolean} <{on}>, {v} {x[vector]}, {v} {merged}")
-        result.append(shuffle(w, merged, "poison", [lane for _, lane in places]))
+        result.append(w.shuffle(merged, "poison", [lane for _, lane in places]))
     return result
 
 
@@ -60,7 +60,7 @@ def nth_of(w: Writer, x: Sequence[str]) -> list[str]:
     moved = []
     for k, value in enumerate(x):
         source = {(k + n * i) % w.lanes: i for i in lanes}
-        moved.append(shuffle(w, value, "poison", [source[lane] for lane in lanes]))
+        moved.append(w.shuffle(value, "poison", [source[lane] for lane in lanes]))
     result = []
     for j in range(n):
         wanted = [(j * w.lanes + lane) % n for lane in lanes]
