@@ -25,18 +25,19 @@ def arrays(q: dict[str, Any]) -> list[np.ndarray]:
     rng = np.random.default_rng(0)
     sides = (q["ins"], q["outs"]) if q["kind"] == "transposed" else (q["outs"], q["ins"] // q["groups"])
     shapes = (
-        (q["batch"], q["ins"], *[q["size"]] * q["axes"]),
-        (*sides, *[q["window"]] * q["axes"]),
-        (q["batch"], q["outs"], *[q["out"]] * q["axes"]),
+        (q["batch"], q["ins"], *q["size"]),
+        (*sides, *q["window"]),
+        (q["batch"], q["outs"], *q["out"]),
     )
     return [rng.standard_normal(s).astype(np.float32) for s in shapes]
 
 
 def called(functions: Any, q: dict[str, Any], x: Any, w: Any) -> Any:
     """The convolution by torch's functions, or by those of the same names."""
+    stride, pad, dilation = (tuple(q[name]) for name in ("stride", "pad", "dilation"))
     if q["kind"] == "transposed":
-        return functions.conv_transpose2d(x, w, None, q["stride"], q["pad"])
-    return getattr(functions, f"conv{q['axes']}d")(x, w, None, q["stride"], q["pad"], q["dilation"], q["groups"])
+        return functions.conv_transpose2d(x, w, None, stride, pad)
+    return getattr(functions, f"conv{q['axes']}d")(x, w, None, stride, pad, dilation, q["groups"])
 
 
 def with_gradients(net: Any) -> Any:

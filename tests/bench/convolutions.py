@@ -1,9 +1,11 @@
 """Convolutions that nobody tuned for, beside torch's, in one command:
 
     python tests/bench/convolutions.py --torch PYTHON [--count 90] [--seed 1] [--threads 1,2] [--rows TEXT] [--worst 20]
+        [--uneven]
 
 PYTHON is an interpreter in whose environment torch is installed; graphc runs in this one. Shapes are drawn by the seed: along
-one, two or three axes, with windows of 1 to 9, strides, dilations, groups, depthwise and transposed, of images of any size. Both
+one, two or three axes, with windows of 1 to 9, strides, dilations, groups, depthwise and transposed, of images of any size. With
+--uneven the two axes of images differ, in size, window and stride, windows may cover an axis, and strides reach 5. Both
 processes live side by side and take turns; each time is the median of many calls from Python, float32. Prints the medians of
 graphc's time over torch's, forward alone and with both gradients, then the worst rows.
 """
@@ -41,11 +43,15 @@ WINDOWS = {1: (2, 3, 5, 7, 9), 2: (2, 3, 3, 3, 4, 5, 7), 3: (2, 3, 3)}
 LEAST, MOST, ELEMENTS = 2e5, 6e8, 8e6
 
 
-def questions(count: int, seed: int) -> list[dict[str, Any]]:
+#: Of uneven ones: sizes of an axis, windows, and strides along it.
+UNEVEN = (1, 4, 7, 16, 22, 40, 64, 100, 128, 200, 500), (1, 1, 2, 3, 4, 5, 7, 8, 11, 16, 25), (1, 1, 1, 2, 3, 4, 5)
+
+
+def questions(count: int, seed: int, uneven: bool = False) -> list[dict[str, Any]]:
     """So many rows."""
     draw, made = random.Random(seed), []
     while len(made) < count:
-        q = _drawn(draw)
+        q = (_uneven if uneven else _drawn)(draw)
         if LEAST < q["products"] < MOST and max(_elements(q)) < ELEMENTS:
             made.append(q)
     return made
@@ -77,24 +83,54 @@ def _drawn(draw: random.Random) -> dict[str, Any]:
     else:
         out = (size + 2 * pad - dilation * (window - 1) - 1) // stride + 1
     batch = draw.choice((1, 2, 4, 8, 16, 32))
-    pixels = max(0, size if kind == "transposed" else out) ** axes
-    return {
-        "kind": kind, "axes": axes, "batch": batch, "ins": ins, "outs": outs, "groups": groups, "size": size, "out": out,
-        "window": window, "stride": stride, "dilation": dilation, "pad": pad,
-        "products": batch * pixels * ins * outs // groups * window**axes,
-    }  # fmt: skip
+    along = {"size": size, "out": out, "window": window, "stride": stride, "dilation": dilation, "pad": pad}
+    return _question(kind, (batch, ins, outs, groups), {name: [value] * axes for name, value in along.items()})
+
+
+def _uneven(draw: random.Random) -> dict[str, Any]:
+    """Images whose axes differ; a third of the windows cover an axis."""
+    ins, outs, batch = draw.choice((1, 1, *CHANNELS)), draw.choice(CHANNELS[1:]), draw.choice((1, 4, 8, 16, 32))
+    along: dict[str, list[int]] = {name: [] for name in ("size", "out", "window", "stride", "dilation", "pad")}
+    covered = draw.choice((0, 1, None, None, None, None))
+    for axis in range(2):
+        size, window, stride = map(draw.choice, UNEVEN)
+        if axis == covered:
+            window = size
+        pad = draw.choice((0, window // 2)) if axis != covered else 0
+        out = (size + 2 * pad - window) // stride + 1
+        for name, value in zip(along, (size, out, window, stride, 1, pad), strict=True):
+            along[name].append(value)
+    return _question("uneven", (batch, ins, outs, 1), along)
+
+
+def _question(kind: str, counts: tuple[int, int, int, int], along: dict[str, list[int]]) -> dict[str, Any]:
+    """A row; `along` has a number for each axis."""
+    batch, ins, outs, groups = counts
+    pixels = math.prod(max(0, n) for n in along["size" if kind == "transposed" else "out"])
+    products = batch * pixels * ins * outs // groups * math.prod(along["window"])
+    named = {"kind": kind, "axes": len(along["size"]), "batch": batch, "ins": ins, "outs": outs, "groups": groups}
+    return {**named, **along, "products": products}
 
 
 def _elements(q: dict[str, Any]) -> tuple[int, int]:
-    return q["batch"] * q["ins"] * q["size"] ** q["axes"], q["batch"] * q["outs"] * max(q["out"], 0) ** q["axes"]
+    before, behind = math.prod(q["size"]), math.prod(max(n, 0) for n in q["out"])
+    return q["batch"] * q["ins"] * before, q["batch"] * q["outs"] * behind
 
 
 def title(q: dict[str, Any]) -> str:
     """What a row is called."""
-    size = " x ".join([str(q["size"])] * q["axes"])
-    more = [f"{name} {q[name]}" for name in ("stride", "dilation", "groups") if q[name] > 1]
+    size = " x ".join(map(str, q["size"]))
+    more = [f"{name} {_each(q[name])}" for name in ("stride", "dilation") if max(q[name]) > 1]
+    more += [f"groups {q['groups']}"] if q["groups"] > 1 else []
     turned = ["transposed"] if q["kind"] == "transposed" else []
-    return ", ".join([f"{q['batch']} of {q['ins']} to {q['outs']}", size, f"window {q['window']}", *more, *turned])
+    return ", ".join(
+        [f"{q['batch']} of {q['ins']} to {q['outs']}", size, f"window {_each(q['window'])}", *more, *turned]
+    )
+
+
+def _each(numbers: list[int]) -> str:
+    """One number where all are the same."""
+    return " x ".join(map(str, numbers if len(set(numbers)) > 1 else numbers[:1]))
 
 
 def table(threads: int, args: argparse.Namespace) -> list[str]:
@@ -106,7 +142,7 @@ def table(threads: int, args: argparse.Namespace) -> list[str]:
             for name, python in (("graphc", sys.executable), ("torch", args.torch))
         ]
         try:
-            for q in questions(args.count, args.seed):
+            for q in questions(args.count, args.seed, args.uneven):
                 if args.rows not in title(q):
                     continue
                 try:
@@ -138,6 +174,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--torch", required=True, help="an interpreter with torch")
     parser.add_argument("--count", type=int, default=90, help="convolutions (default %(default)s)")
+    parser.add_argument("--uneven", action="store_true", help="images whose axes differ")
     parser.add_argument("--seed", type=int, default=1, help="which (default %(default)s)")
     parser.add_argument("--threads", default="1,2", help="numbers of threads (default %(default)s)")
     parser.add_argument("--rows", default="", metavar="TEXT", help="only rows with this in their title")

@@ -52,6 +52,8 @@ _PRODUCT, _COLUMN, _IN_ROWS, _RETURN, _ADD = 1.15, 16, 6, 17, 17
 #: How many times as fast as the direct kernel it must be, and as that of the weights' gradient; the most elements that columns
 #: have.
 _WORTH_COLUMNS, _WORTH_SUMMED, _MOST = 1.1, 1.2, 1 << 24
+#: Taps of a window whose columns are added up: there is code for each.
+_MOST_TAPS = 100
 #: Cycles of the direct kernel whose lanes are channels for each vector of multiply-adds, and for each weight that is moved there;
 #: how many times as fast as the direct kernel it must be.
 _CHANNELS, _PACKED, _WORTH_CHANNELS = 1.35, 40, 1.05
@@ -215,7 +217,7 @@ def _small(z: Sizes, geometry: Geometry, transposed: bool) -> tuple[Sizes, list[
     """The convolution that is made, and the ways for small images that there are."""
     back = _back(z, geometry.dilation) if transposed and geometry.stride == (1, 1) else z
     candidates = []
-    if _has_room(z):
+    if _has_room(z) and not (transposed and z.kh * z.kw > _MOST_TAPS):
         cost = _back_cost(z, geometry) if transposed else _columns_cost(z, _COLUMN)
         candidates.append(_Candidate("columns", cost, _WORTH_COLUMNS))
     if geometry.stride == (1, 1) or not transposed:
