@@ -213,6 +213,8 @@ def test_convolutions_of_drawn_shapes(bench):
     small = [
         min((q for q in rows if q["kind"] == kind), key=lambda q: q["products"]) for kind in ("line", "transposed")
     ]
+    small.append(min(made.questions(40, 1, uneven=True), key=lambda q: q["products"]))
+    assert small[-1]["size"][0] != small[-1]["size"][1]
     done = subprocess.run(
         [sys.executable, str(HERE / "convolution_worker.py"), "graphc", "0"],
         input="\n".join(map(json.dumps, small)),
@@ -221,7 +223,7 @@ def test_convolutions_of_drawn_shapes(bench):
         check=True,
     )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(answers) == 2
+    assert len(answers) == 3
     assert all(a["forward"] > 0 and a["both"] > 0 for a in answers)
     times = ({"forward": 1.0, "both": 3.0}, {"forward": 2.0, "both": 4.0})
     lines = made._lines([(q, *times, [0.5, 0.75]) for q in small], 1)
