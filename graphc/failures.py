@@ -169,7 +169,7 @@ def constructor(function: Callable[P, None], owner: str) -> Callable[P, None]:
             try:
                 function(*args, **kwargs)
             except TypeError as error:
-                refuse_call(function, error, owner)
+                refuse_call(function, error, owner if owner[0] != "_" else type(args[0]).__name__)
                 raise
         except Exception as error:
             clean(error)

@@ -62,6 +62,8 @@ _ARGUMENTS = (
     {"out_features", "out_channels"},
     {"num_embeddings", "vocab_size"},
     {"embedding_dim", "embedding_size"},
+    {"negative_slope", "alpha"},
+    {"p", "ord"},
 )
 
 

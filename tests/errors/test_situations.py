@@ -264,6 +264,86 @@ def test_padding_and_classes():
     assert "class numbers are int32 or int64" in str(error)
 
 
+def ones(*shape):
+    return Tensor(np.ones(shape, np.float32))
+
+
+def test_padding_beside_a_mode_that_sets_it():
+    """MindSpore refuses it; it would be left out silently."""
+    x, w = ones(2, 3, 8, 8), ones(4, 3, 3, 3)
+    for call, words in (
+        (lambda: ops.conv2d(x, w, padding=1), "conv2d: padding must be 0 with pad_mode 'valid', got 1"),
+        (lambda: ops.conv2d(x, w, pad_mode="same", padding=(2, 2)), "conv2d: padding must be 0 with pad_mode 'same'"),
+        (lambda: ops.Conv2D(4, 3, pad_mode="valid", pad=1)(x, w), "conv2d: padding must be 0 with pad_mode 'valid'"),
+        (
+            lambda: ops.conv1d(ones(2, 3, 8), ones(4, 3, 3), padding=1),
+            "conv1d: padding must be 0 with pad_mode 'valid'",
+        ),
+        (lambda: ops.conv3d(ones(2, 3, 8, 8, 8), ones(4, 3, 3, 3, 3), padding=1), "conv3d: padding must be 0"),
+        (lambda: ops.conv3d(ones(2, 3, 8, 8, 8), ones(4, 3, 3, 3, 3), pad_mode="full"), "conv3d: pad_mode must be"),
+        (
+            lambda: ops.Conv2DTranspose(4, 3, pad_mode="same", pad=1)(ones(2, 4, 8, 8), w, (2, 3, 8, 8)),
+            "Conv2DTranspose: padd",
+        ),
+    ):
+        check(call, "GC100", words, ValueError)
+    check(lambda: ops.conv2d(x, w, padding="same"), "GC100", "conv2d: padding must be an int or a tuple", TypeError)
+    assert ops.conv2d(x, w, pad_mode="valid", padding=(0, 0)).shape == (2, 4, 6, 6)
+
+
+def test_states_of_recurrent_layers():
+    """One that has another shape was broadcast, or its layers were left out."""
+    x, options = ones(3, 6, 4), {"batch_first": True}
+    for call, words in (
+        (lambda: nn.GRU(4, 5, **options)(x, ones(4, 3, 5)), "GRU: hx is f32[4,3,5], expected [1, 3, 5]: layers times"),
+        (lambda: nn.GRU(4, 5, **options)(x, ones(1, 1, 5)), "GRU: hx is f32[1,1,5], expected [1, 3, 5]"),
+        (lambda: nn.RNN(4, 5, **options)(x, ones(3, 5)), "RNN: hx is f32[3,5], expected [1, 3, 5]"),
+        (
+            lambda: nn.GRU(4, 5, bidirectional=True, **options)(x, ones(1, 3, 5)),
+            "GRU: hx is f32[1,3,5], expected [2, 3, 5]",
+        ),
+        (
+            lambda: nn.GRUCell(4, 5)(ones(3, 4), ones(3, 6)),
+            "GRUCell: hx is f32[3,6], expected [3, 5]: batch, hidden_size",
+        ),
+        (lambda: nn.RNNCell(4, 5)(ones(3, 3), ones(3, 5)), "RNNCell: x is f32[3,3], expected [N, 4]"),
+        (
+            lambda: nn.GRU(4, 5, **options)(x, None, Tensor([3.0, 5.0, 2.0])),
+            "GRU: seq_length is f32[3], expected int32 or int64",
+        ),
+        (
+            lambda: nn.GRU(4, 5, **options)(x, None, Tensor([3, 5])),
+            "GRU: seq_length is i64[2], expected int32 or int64 of [3]",
+        ),
+    ):
+        check(call, "GC101", words, ValueError)
+    for call, words in (
+        (lambda: nn.LSTM(4, 5, 2, **options)(x, ones(2, 3, 5)), "LSTM: hx must be a pair (h, c) of Tensors"),
+        (lambda: nn.LSTMCell(4, 5)(ones(3, 4), ones(3, 5)), "LSTMCell: hx must be a pair (h, c) of Tensors"),
+        (lambda: nn.LSTM(4, 5, **options)(x, None, [3, 5, 1]), "LSTM: seq_length must be a Tensor, got list"),
+        (lambda: nn.LSTM(4, 5, proj_size=3), "LSTM: got an unexpected keyword argument 'proj_size'"),
+    ):
+        check(call, "GC100", words, TypeError)
+
+
+def test_shapes_that_do_not_fit_are_told_by_the_function():
+    x = ones(2, 3, 8, 8)
+    for call, words in (
+        (
+            lambda: ops.pixel_shuffle(x, 2),
+            "pixel_shuffle: x is f32[2,3,8,8], expected [..., C, H, W] with a multiple of 4",
+        ),
+        (
+            lambda: ops.space_to_depth(x, 3),
+            "space_to_depth: x is f32[2,3,8,8], expected [..., C, H, W] with multiples of 3",
+        ),
+        (lambda: ops.stack((x, ones(2, 3))), "stack: tensors are f32[2,3,8,8], f32[2,3], expected equal shapes"),
+    ):
+        check(call, "GC101", words, ValueError)
+    check(lambda: ops.roll(x, (1, 1), (2,)), "GC100", "roll: shifts are 2 and dims 1, expected as many", ValueError)
+    check(lambda: ops.affine_grid(ones(2, 2, 3), x.size), "GC100", "affine_grid: size must be (N, C, H, W)", TypeError)
+
+
 def test_fill_with_nothing():
     check(lambda: cell(lambda self, x: ops.fill(x.dtype, x.shape, None))(X), "GC100", "must be a number, got None")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.errors import ShapeError, user_loc
+from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Uniform
@@ -60,6 +60,26 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return y if bias is None else ops.bias_add(y, bias)
 
 
+def _pair(owner: str, hx: Any) -> tuple[Any, Any]:
+    """The states h and c of a long short-term memory."""
+    if not isinstance(hx, (tuple, list)):
+        raise checks.wrong_type(owner, "hx", "a pair (h, c) of Tensors", hx)
+    if len(hx) != 2:
+        raise ArgumentValueError(f"{owner}: hx must be a pair (h, c) of Tensors, got {len(hx)} of them", loc=user_loc())
+    return hx[0], hx[1]
+
+
+def _state(owner: str, value: Any, shape: tuple[int, ...]) -> Tensor:
+    """A state of this shape."""
+    state = as_tensor(value, f"{owner}: hx")
+    if state.shape != shape:
+        meaning = "batch, hidden_size" if len(shape) == 2 else "layers times directions, batch, hidden_size"
+        raise ShapeError(
+            f"{owner}: hx is {state.tensor_type}, expected [{', '.join(map(str, shape))}]: {meaning}", loc=user_loc()
+        )
+    return state
+
+
 class RNNCellBase(Cell):
     """Base of a step. Weights weight_ih [num_chunks hidden_size, input_size], weight_hh [num_chunks hidden_size, hidden_size],
     and biases bias_ih, bias_hh if has_bias (else None), uniform within 1 / sqrt(hidden_size). num_chunks: how many gates.
@@ -90,6 +110,13 @@ class RNNCellBase(Cell):
         for weight in self.get_parameters():
             weight.set_data(initializer(init, weight.shape, dtype))
 
+    def _checked(self, x: Any, *states: Any) -> tuple[Tensor, ...]:
+        """x [N, input_size] and states [N, hidden_size]. Raises ShapeError for others."""
+        owner, x = type(self).__name__, as_tensor(x, f"{type(self).__name__}: x")
+        if x.ndim != 2 or x.shape[1] != self.input_size:
+            raise ShapeError(f"{owner}: x is {x.tensor_type}, expected [N, {self.input_size}]", loc=user_loc())
+        return x, *(_state(owner, each, (x.shape[0], self.hidden_size)) for each in states)
+
     def weights(self) -> tuple[Any, ...]:
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
@@ -109,6 +136,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = checks.one_of("RNNCell", "nonlinearity", nonlinearity, ("tanh", "relu"))
 
     def construct(self, x: Any, hx: Any) -> Tensor:
+        x, hx = self._checked(x, hx)
         return rnn_step(x, hx, self.weights(), ops.tanh if self.nonlinearity == "tanh" else ops.relu)
 
 
@@ -119,7 +147,8 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, has_bias, 4, dtype)
 
     def construct(self, x: Any, hx: Any) -> tuple[Tensor, Tensor]:
-        return lstm_step(x, hx, self.weights())
+        x, h, c = self._checked(x, *_pair("LSTMCell", hx))
+        return lstm_step(x, (h, c), self.weights())
 
 
 class GRUCell(RNNCellBase):
@@ -129,6 +158,7 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, has_bias, 3, dtype)
 
     def construct(self, x: Any, hx: Any) -> Tensor:
+        x, hx = self._checked(x, hx)
         return gru_step(x, hx, self.weights())
 
 
@@ -198,6 +228,8 @@ class _Recurrent(Cell):
                 loc=user_loc(),
             )
         steps = ops.swapaxes(x, 0, 1) if self.batch_first else x
+        if seq_length is not None:
+            seq_length = self._lengths(seq_length, steps.shape[1])
         given = self._given(hx, steps)
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         finals: list[State] = []
@@ -220,9 +252,24 @@ class _Recurrent(Cell):
         if hx is None:
             zeros = ops.zeros((count, steps.shape[1], self.hidden_size), steps.dtype)
             hx = (zeros, zeros) if self._pair else zeros
+        owner, shape = type(self).__name__, (count, steps.shape[1], self.hidden_size)
         if self._pair:
-            return list(zip(ops.unstack(hx[0]), ops.unstack(hx[1]), strict=True))
-        return list(ops.unstack(hx))
+            h, c = (ops.unstack(_state(owner, each, shape)) for each in _pair(owner, hx))
+            return list(zip(h, c, strict=True))
+        return list(ops.unstack(_state(owner, hx, shape)))
+
+    def _lengths(self, given: Any, batch: int) -> Tensor:
+        """The number of steps of each sequence."""
+        owner = type(self).__name__
+        if not isinstance(given, Tensor):
+            raise checks.wrong_type(owner, "seq_length", "a Tensor", given)
+        if given.tensor_type.dtype not in ("int32", "int64") or given.shape != (batch,):
+            raise ShapeError(
+                f"{owner}: seq_length is {given.tensor_type}, expected int32 or int64 of [{batch}]: a number of steps for each"
+                " sequence",
+                loc=user_loc(),
+            )
+        return given
 
     def _run(
         self, steps: Tensor, state: State, weights: tuple[Any, ...], lengths: Any, backwards: bool

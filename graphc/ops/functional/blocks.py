@@ -17,8 +17,20 @@ from graphc.ops.tensor.tensor import Tensor
 # ---- images
 
 
+def _check_block(owner: str, x: Tensor, size: Any, *, spread: bool) -> None:
+    """Whether channels (to be spread), or rows and columns, divide into blocks of size x size pixels: else ShapeError."""
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise ArgumentTypeError(f"{owner}: the size of a block must be an int, got {size!r}", loc=user_loc())
+    if size < 1:
+        raise ArgumentValueError(f"{owner}: the size of a block must be at least 1, got {size}", loc=user_loc())
+    if x.ndim < 3 or (x.shape[-3] % size**2 if spread else x.shape[-2] % size or x.shape[-1] % size):
+        wanted = f"a multiple of {size**2} channels" if spread else f"multiples of {size} rows and columns"
+        raise ShapeError(f"{owner}: x is {x.tensor_type}, expected [..., C, H, W] with {wanted}", loc=user_loc())
+
+
 def depth_to_space(x: Tensor, block_size: int) -> Tensor:
     """Channels of [N, C, H, W] spread into blocks of pixels."""
+    _check_block("depth_to_space", x, block_size, spread=True)
     n, c, h, w = x.shape
     split = reshape(x, (n, block_size, block_size, c // block_size**2, h, w))
     return reshape(transpose(split, (0, 3, 4, 1, 5, 2)), (n, c // block_size**2, h * block_size, w * block_size))
@@ -26,6 +38,7 @@ def depth_to_space(x: Tensor, block_size: int) -> Tensor:
 
 def space_to_depth(x: Tensor, block_size: int) -> Tensor:
     """Blocks of pixels of [N, C, H, W] as channels."""
+    _check_block("space_to_depth", x, block_size, spread=False)
     n, c, h, w = x.shape
     split = reshape(x, (n, c, h // block_size, block_size, w // block_size, block_size))
     return reshape(transpose(split, (0, 3, 5, 1, 2, 4)), (n, c * block_size**2, h // block_size, w // block_size))
@@ -33,6 +46,7 @@ def space_to_depth(x: Tensor, block_size: int) -> Tensor:
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels of [..., C r r, H, W] spread into r x r pixels."""
+    _check_block("pixel_shuffle", input, upscale_factor, spread=True)
     *lead, c, h, w = input.shape
     r, k = upscale_factor, len(lead)
     split = reshape(input, (*lead, c // r**2, r, r, h, w))
@@ -42,6 +56,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """r x r pixels of [..., C, H, W] as channels."""
+    _check_block("pixel_unshuffle", input, downscale_factor, spread=False)
     *lead, c, h, w = input.shape
     r, k = downscale_factor, len(lead)
     split = reshape(input, (*lead, c, h // r, r, w // r, r))

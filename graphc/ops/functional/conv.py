@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.core import call
@@ -67,6 +69,19 @@ def _pair(name: str, value: int | Sequence[int]) -> Pair:
     return sizes[0], sizes[1]
 
 
+def unpadded(owner: str, pad_mode: str, padding: Any) -> None:
+    """ArgumentValueError for any padding beside a mode that sets it itself, as in MindSpore; ArgumentTypeError for no numbers."""
+    ends = padding if isinstance(padding, (tuple, list)) else (padding,)
+    if any(isinstance(p, bool) or not isinstance(p, (int, np.integer)) for p in ends):
+        raise ArgumentTypeError(f"{owner}: padding must be an int or a tuple of ints, got {padding!r}", loc=user_loc())
+    if any(ends):
+        raise ArgumentValueError(
+            f"{owner}: padding must be 0 with pad_mode {pad_mode!r}, got {padding!r}",
+            loc=user_loc(),
+            help='use pad_mode="pad"',
+        )
+
+
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -90,6 +105,8 @@ def conv2d(
         )
     strides, dilations = _pair("stride", stride), _pair("dilation", dilation)
     pads: Sequence[int] = (0, 0, 0, 0)
+    if pad_mode in ("same", "valid"):
+        unpadded("conv2d", pad_mode, padding)
     if pad_mode == "same":
         pads = same_pad((input.shape[2], input.shape[3]), (weight.shape[2], weight.shape[3]), strides, dilations)
     elif pad_mode == "pad":
@@ -127,6 +144,8 @@ def conv1d(
         per_axis("conv1d", name, value, 1, least)[0]
         for name, value, least in (("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1))
     )
+    if pad_mode in ("same", "valid"):
+        unpadded("conv1d", pad_mode, padding)
     images = (expand_dims(input, 2), expand_dims(weight, 2), bias)
     y = conv2d(*images, (1, step), pad_mode, (0, 0, ends, ends), (1, spread_by), groups)
     return squeeze(y, 2)
@@ -189,6 +208,10 @@ def conv3d(
     channel, the slices of the volume that a window meets; with a group for each channel a sum over these.
     """
     strides, dilations, mode = triple(stride), triple(dilation), pad_mode.lower()
+    if mode not in ("same", "valid", "pad"):
+        raise ArgumentValueError(f"conv3d: pad_mode must be 'valid', 'same' or 'pad', got {pad_mode!r}", loc=user_loc())
+    if mode != "pad":
+        unpadded("conv3d", pad_mode, padding)
     front, *around = padded_ends(input.shape[2:], triple(weight.shape[2:]), strides, dilations, mode, padding)
     x = bordered(input, [(0, 0), (0, 0), front, (0, 0), (0, 0)])
     n, channels, depth, h, w = x.shape

@@ -91,6 +91,12 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor
     size: (N, C, H, W) or (N, C, D, H, W). Coordinates are (x, y) or (x, y, z); -1 and 1 are the middles of the pixels at the ends
     with align_corners, else the ends of the image. Raises ShapeError, ArgumentTypeError.
     """
+    if not isinstance(size, (tuple, list, Tensor)):
+        raise ArgumentTypeError(
+            f"affine_grid: size must be (N, C, H, W) or (N, C, D, H, W), got {type(size).__name__}",
+            loc=user_loc(),
+            help="x.shape is the shape of x, x.size the number of its elements",
+        )
     sizes = tuple(int(s) for s in (size.asnumpy().tolist() if isinstance(size, Tensor) else size))
     axes = len(sizes) - 2
     if not isinstance(align_corners, bool):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, user_loc
+from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call
 from graphc.ops.functional.shapes import (
@@ -38,6 +38,9 @@ cat = concat
 
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors of one shape along a new axis."""
+    types = [x.tensor_type for x in tensors if isinstance(x, Tensor)]
+    if len({t.shape for t in types}) > 1:
+        raise ShapeError(f"stack: tensors are {', '.join(map(str, types))}, expected equal shapes", loc=user_loc())
     return concat([expand_dims(x, axis) for x in tensors], axis)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import cast
@@ -55,6 +56,10 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if dims is None:
         return reshape(roll(reshape(input, (-1,)), shifts, 0), input.shape)
     moves, axes = ((v,) if isinstance(v, int) else tuple(v) for v in (shifts, dims))
+    if len(moves) != len(axes):
+        raise ArgumentValueError(
+            f"roll: shifts are {len(moves)} and dims {len(axes)}, expected as many of both", loc=user_loc()
+        )
     for by, axis in zip(moves, axes, strict=True):
         at = check_axis("roll", axis, input.ndim)
         cut = -by % input.shape[at] if input.shape[at] else 0

@@ -10,7 +10,7 @@ from graphc.ops import functional as F
 from graphc.ops.functional.boxes import nms_by_score, nms_with_mask
 from graphc.ops.functional.channel_dropout import dropped_channels
 from graphc.ops.functional.colors import adjust_hue, adjust_saturation, hsv_to_rgb, rgb_to_hsv
-from graphc.ops.functional.conv import dilation2d
+from graphc.ops.functional.conv import dilation2d, unpadded
 from graphc.ops.functional.padding import pad_by_axes
 from graphc.ops.primitives.network import check_weight, pair_of
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
@@ -32,6 +32,8 @@ def _conv_transpose(
     """The images of shape [N, C, H, W] whose convolution would have dy as the gradient of its result."""
     check_weight("Conv2DTranspose", weight, out_channel, kernel_size)
     strides, dilations = pair_of("Conv2DTranspose", "stride", stride), pair_of("Conv2DTranspose", "dilation", dilation)
+    if pad_mode.lower() in ("same", "valid"):
+        unpadded("Conv2DTranspose", pad_mode, pad)
     pads = (pad,) * 4 if isinstance(pad, int) else tuple(pad)
     if pad_mode.lower() == "same":
         pads = F.same_pad((shape[2], shape[3]), (weight.shape[2], weight.shape[3]), strides, dilations)

@@ -17,6 +17,8 @@ from graphc_codegen.writer import Writer
 
 #: Bytes of a result or operand of an epilogue that may not be near.
 FAR_AWAY = 1 << 17
+#: Columns of a row that every turn may ask for: two lines.
+_SHORT = 2 * LINE
 
 
 class Rows(NamedTuple):
@@ -59,11 +61,11 @@ def beside(
     together, often = math.ceil(rows / turns), max(turns // rows, 1)
 
     def turn(number: str | int) -> None:
-        row = w.divided(number, often)[0]
+        row, part = w.divided(number, often)
         for k in range(together):
             for x in wanted:
                 start = w.linear((x.first, 1), (row, together * x.lead), (k, x.lead))
-                for line in _lines(x):
+                for line in _lines(x) if often == 1 or x.columns <= _SHORT else _share(w, x, part, often):
                     prefetch(w, x.pointer, w.add(start, line))
         if strip is not None:
             _strip(w, strip, number, turns)
@@ -75,6 +77,13 @@ def _lines(x: Rows) -> list[int]:
     """An element of each line of a row; rows that begin inside a line reach one more."""
     last = [x.columns - 1] if x.lead % LINE else []
     return sorted({*range(0, x.columns, LINE), *last})
+
+
+def _share(w: Writer, x: Rows, part: str | int, parts: int) -> list[str | int]:
+    """An element of each line of a part of a row."""
+    lines = len(_lines(x))
+    first = w.divided(w.mul(part, lines), parts)[0]
+    return [w.smaller(w.mul(w.add(first, k), LINE), x.columns - 1) for k in range(math.ceil(lines / parts))]
 
 
 def _strip(w: Writer, x: Strip, number: str | int, turns: int) -> None:

@@ -67,6 +67,8 @@ _AHEAD, _FAR = 8, 128
 _LARGE = 1 << 20
 #: The most elements of a matrix that is fetched while another one is multiplied.
 _SMALL = 1 << 13
+#: The most rows of it that are fetched with one row of a tile.
+_MOST_TOGETHER = 4
 
 
 class _Coming(NamedTuple):
@@ -364,7 +366,13 @@ def _wanted(w: Writer, x: _Product, at: tuple[str | int, str | int], columns: in
     if x.far:
         wanted.append(Rows(x.c, w.linear((at[0], x.rows), (at[1], 1)), x.rows, columns))
     for c in x.coming:
-        for begin in range(0, c.rows, x.scalars.size):
+        size = x.scalars.size
+        if c.rows > _MOST_TOGETHER * size:
+            # Many short rows: a piece of the matrix for each row of a tile instead, where they follow each other.
+            piece = math.ceil(c.rows * c.columns / size)
+            wanted += [Rows(c.pointer, w.mul(at[0], piece), piece, piece)] if c.lead == c.columns else []
+            continue
+        for begin in range(0, c.rows, size):
             wanted.append(Rows(c.pointer, w.mul(w.add(at[0], begin), c.lead), c.lead, c.columns))
     return wanted
 
