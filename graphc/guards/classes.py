@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import inspect
 import sys
 import typing
 from dataclasses import dataclass
@@ -66,7 +67,9 @@ def kind_of(cls: type) -> Kind:
 def _read(cls: type) -> Kind:
     users = tuple(c for c in cls.__mro__ if is_users_class(c))
     others = [c for c in cls.__mro__ if c not in users and c not in _NEUTRAL and c not in _MACHINERY]
-    read = [mentions(v.__code__) for c in others for v in vars(c).values() if isinstance(v, FunctionType)]
+    # A constructor of graphc's is one around it, see `graphc.failures.constructor`.
+    functions = (inspect.unwrap(v) for c in others for v in vars(c).values() if isinstance(v, FunctionType))
+    read = [mentions(f.__code__) for f in functions]
     return Kind(
         users,
         plain=all(c in _VALUES for c in others) and Cell not in cls.__mro__,

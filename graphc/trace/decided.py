@@ -156,9 +156,11 @@ def _stores_nested(code: types.CodeType) -> bool:
 
 
 @cache
-def _globals(code: types.CodeType) -> frozenset[str]:
-    """The global names that code reads: an attribute may have the name of one, too."""
-    return frozenset(i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+def _mentioned(code: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that code mentions, and those of them that it reads as globals: an attribute may have the name of one, too."""
+    parts = list(_codes(code))
+    loads = [i for part in parts for i in dis.get_instructions(part) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    return frozenset(name for part in parts for name in part.co_names), frozenset(i.argval for i in loads)
 
 
 def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.FunctionType, Any]]:
@@ -167,8 +169,7 @@ def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.
     Among globals, closure variables and the object's own; among what these hold by the names mentioned, twice; and among the
     items of containers. Some that are not called may be among them.
     """
-    names = {name for code in _codes(function.__code__) for name in code.co_names}
-    loaded = {name for code in _codes(function.__code__) for name in _globals(code)}
+    names, loaded = _mentioned(function.__code__)
     cells = [c.cell_contents for c in function.__closure__ or () if _is_filled(c)]
     read = [*(function.__globals__[n] for n in loaded if n in function.__globals__), *cells]
     around: list[Any] = [*map(behind, read)]

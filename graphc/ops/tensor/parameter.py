@@ -69,7 +69,8 @@ class Parameter(ParameterExtras, Tensor):
         self.is_named = name is not None
         self.name = name if name is not None else f"Parameter#{next(_numbers)}"
         self.requires_grad = requires_grad
-        self.is_state = not requires_grad
+        if not requires_grad:
+            self.is_state = True
         self.layerwise_parallel = layerwise_parallel
         self.parallel_optimizer = parallel_optimizer
 
