@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import graphc
 from graphc import nn
-from graphc.errors import CODES, GraphcError, is_hidden
+from graphc.errors import CODES, MOST_LINES, GraphcError, is_hidden
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -50,6 +51,23 @@ def check(error, place, expected, *classes):
     assert error.code in CODES
     for base in (GraphcError, *classes):
         assert isinstance(error, base)
+
+
+def refused(action, code, words, *classes):
+    """The error of an action: its code, words in its message, the user's line, few lines, none of graphc's frames."""
+    with pytest.raises(GraphcError) as caught:
+        action()
+    error = caught.value
+    lines = str(error).splitlines()
+    assert len(lines) <= MOST_LINES
+    assert (error.code, lines[0].startswith(f"[{code}]")) == (code, True), error
+    assert words in lines[0], lines[0]
+    assert lines[1].startswith(f"  tests/errors/{os.path.basename(action.__code__.co_filename)}:"), lines
+    assert not [f for f in traceback.extract_tb(error.__traceback__) if is_hidden(f.filename)]
+    for kind in classes:
+        assert isinstance(error, kind)
+    assert len(traceback.format_exception(error)) <= 8
+    return error
 
 
 def compiled(construct, *inputs, **attributes):
