@@ -67,9 +67,9 @@ def kind_of(cls: type) -> Kind:
 def _read(cls: type) -> Kind:
     users = tuple(c for c in cls.__mro__ if is_users_class(c))
     others = [c for c in cls.__mro__ if c not in users and c not in _NEUTRAL and c not in _MACHINERY]
-    # A constructor of graphc's is one around it, see `graphc.failures.constructor`.
-    functions = (inspect.unwrap(v) for c in others for v in vars(c).values() if isinstance(v, FunctionType))
-    read = [mentions(f.__code__) for f in functions]
+    functions = [v for c in others for v in vars(c).values() if isinstance(v, FunctionType)]
+    # With what stands inside: a constructor of graphc's is one around it, see `graphc.failures.constructor`.
+    read = [mentions(f.__code__) for v in functions for f in {v, inspect.unwrap(v)}]
     return Kind(
         users,
         plain=all(c in _VALUES for c in others) and Cell not in cls.__mro__,

@@ -32,8 +32,8 @@ _WORTH, _WORTH_BATCH = 1.25, 1.1
 _LEAST_TERMS, _LEAST_SUMMED = 72, 64
 #: How many times as long the direct kernel takes that walks over phases, which are copied first.
 _STRIDED = 1.15
-#: So many times the products may phases as channels take, whose windows have taps that there are not; the same for gradients with
-#: respect to images of few channels; the longest stride that blocks are read with.
+#: How many times as many products phases as channels may take, for taps that there are not; the same for gradients with respect
+#: to images of few channels, and how many are few; the longest stride that blocks are read with.
 _SPREAD, _SPREAD_FEW, _FEW_CHANNELS, _READ = 1.35, 1.5, 4, 2
 #: Cycles to add to each element of sums for the weights, for a vector of one lane, if they are so many that memory has them.
 _SUMMED_FAR, _FAR_SUMS = 80, 1 << 21
@@ -141,22 +141,24 @@ def spreads(spread: Spread, geometry: Geometry, *, transposed: bool) -> bool:
     has a convolution for each phase otherwise, of as few channels as the images.
     """
     z = spread.z
-    if few(z, geometry, transposed=transposed):
-        return False
     if transposed:
-        return z.ci <= _FEW_CHANNELS and spread.sizes.weights <= _SPREAD_FEW * z.weights
-    return _is_long(spread) and spread.sizes.weights <= _SPREAD * z.weights
+        pays = z.ci <= _FEW_CHANNELS and spread.sizes.weights <= _SPREAD_FEW * z.weights
+    else:
+        pays = _is_long(spread)
+    return pays and not few(z, geometry, transposed=transposed)
 
 
 def gradient_spreads(spread: Spread, geometry: Geometry) -> bool:
     """The same for the gradient with respect to the weights."""
-    z = spread.z
-    return _is_long(spread) and spread.sizes.weights <= _SPREAD * z.weights and not gradient_columns(z, geometry)
+    return _is_long(spread) and not gradient_columns(spread.z, geometry)
 
 
 def _is_long(spread: Spread) -> bool:
-    """Whether the stride is one that kernels do not read as it is, or there are no channels to sum over."""
-    return max(spread.stride) > _READ or spread.z.ci == 1
+    """Whether the stride is one that kernels do not read as it is, or there are no channels to sum over; and whether that takes
+    not many more products.
+    """
+    z = spread.z
+    return (max(spread.stride) > _READ or z.ci == 1) and spread.sizes.weights <= _SPREAD * z.weights
 
 
 def _blocks_cost(blocks: Blocks) -> float:

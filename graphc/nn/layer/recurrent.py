@@ -112,7 +112,8 @@ class RNNCellBase(Cell):
 
     def _checked(self, x: Any, *states: Any) -> tuple[Tensor, ...]:
         """x [N, input_size] and states [N, hidden_size]. Raises ShapeError for others."""
-        owner, x = type(self).__name__, as_tensor(x, f"{type(self).__name__}: x")
+        owner = type(self).__name__
+        x = as_tensor(x, f"{owner}: x")
         if x.ndim != 2 or x.shape[1] != self.input_size:
             raise ShapeError(f"{owner}: x is {x.tensor_type}, expected [N, {self.input_size}]", loc=user_loc())
         return x, *(_state(owner, each, (x.shape[0], self.hidden_size)) for each in states)
