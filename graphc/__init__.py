@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from graphc.context import GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_context, set_context
     from graphc.exports.function import export
     from graphc.function import jit, jit_class, ms_function
+    from graphc.ops.functional.attributes import from_numpy
     from graphc.ops.gradients.derivatives import hessian, jacfwd, jacrev, jvp, vjp, vmap
     from graphc.ops.gradients.reverse import get_grad, grad, value_and_grad
     from graphc.ops.tensor.dtype import (
@@ -121,7 +122,7 @@ if TYPE_CHECKING:
     from graphc.ops.tensor.mutable import mutable
     from graphc.ops.tensor.parameter import Parameter, ParameterTuple
     from graphc.ops.tensor.seed import get_rng_state, get_seed, set_rng_state, set_seed
-    from graphc.ops.tensor.tensor import Tensor
+    from graphc.ops.tensor.tensor import Tensor, tensor
     from graphc.padded import BucketedStep
     from graphc.parallel import get_auto_parallel_context, reset_auto_parallel_context, set_auto_parallel_context
     from graphc.train import (
@@ -168,7 +169,8 @@ _LAZY = {
     "graphc.ops.tensor.mutable": "mutable",
     "graphc.ops.tensor.seed": "get_rng_state get_seed set_rng_state set_seed",
     "graphc.ops.tensor.parameter": "Parameter ParameterTuple",
-    "graphc.ops.tensor.tensor": "Tensor",
+    "graphc.ops.functional.attributes": "from_numpy",
+    "graphc.ops.tensor.tensor": "Tensor tensor",
     "graphc.parallel": "get_auto_parallel_context reset_auto_parallel_context set_auto_parallel_context",
     "graphc.train": (
         "BackupAndRestore Callback CheckpointConfig DatasetHelper EarlyStopping History LambdaCallback LearningRateScheduler"
@@ -192,12 +194,12 @@ __all__ = [
     "TraceAttributeError", "TraceError", "TraceTypeError", "TransformError", "UntrainedWarning", "VerifyError",
     "async_ckpt_thread_status", "bfloat16", "bool_", "build_train_network", "byte", "cdouble", "cfloat",
     "ckpt_to_safetensors", "compile", "complex64", "complex128", "connect_network_with_dataset", "data_sink", "debug",
-    "default_generator", "double", "export", "float16", "float32", "float64", "get_auto_parallel_context", "get_context",
-    "get_grad", "get_rng_state", "get_seed", "grad", "half", "hessian", "initial_seed", "int8", "int16", "int32",
+    "default_generator", "double", "export", "float16", "float32", "float64", "from_numpy", "get_auto_parallel_context",
+    "get_context", "get_grad", "get_rng_state", "get_seed", "grad", "half", "hessian", "initial_seed", "int8", "int16", "int32",
     "int64", "intc", "intp", "ir", "jacfwd", "jacrev", "jit", "jit_class", "jvp", "load_checkpoint",
     "load_checkpoint_async", "load_param_into_net", "long", "manual_seed", "ms_function", "mutable", "nn", "ops",
     "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "seed", "set_auto_parallel_context",
-    "set_context", "set_rng_state", "set_seed", "short", "single", "ubyte", "uint8", "uint16", "uint32", "uint64",
+    "set_context", "set_rng_state", "set_seed", "short", "single", "tensor", "ubyte", "uint8", "uint16", "uint32", "uint64",
     "uintc", "uintp", "ushort", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 

@@ -46,7 +46,6 @@ FOREIGN = {
     "manual_seed": "set_seed",
     "save": "save_checkpoint",
     "load": "load_checkpoint",
-    "tensor": "Tensor",
     "parameter": "Parameter",
 }
 

@@ -19,6 +19,7 @@ from graphc.ops.functional.attributes import from_numpy as from_numpy
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import tensor as tensor
 from graphc.suggest import nearest, question
 
 GRAPH_MODE, PYNATIVE_MODE = _context.GRAPH_MODE, _context.PYNATIVE_MODE
@@ -206,22 +207,6 @@ _primexpr = constexpr
 def recompute(block: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """block(*args): what to keep for the gradient is decided by the compiler."""
     return block(*args, **kwargs)
-
-
-def tensor(
-    input_data: Any = None,
-    dtype: Any = None,
-    shape: Any = None,
-    init: Any = None,
-    internal: bool = False,
-    const_arg: bool = False,
-    device: str | None = None,
-) -> Tensor:
-    """A Tensor."""
-    only("tensor", "device", device, None, "CPU")
-    only("tensor", "internal", internal, False)
-    only("tensor", "const_arg", const_arg, False)
-    return Tensor(input_data, dtype, shape, init)
 
 
 # ---- dtypes

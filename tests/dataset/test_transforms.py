@@ -149,6 +149,9 @@ def test_batches_mixed_up():
     assert np.allclose(labels.sum(1), 1)
     # An image is its number: the labels say what was mixed.
     assert np.allclose(images.reshape(-1), labels @ np.arange(8), atol=1e-5)
+    several = V.MixUpBatch()(np.zeros((2, 1, 1, 1)), np.eye(4)[[[0, 1], [2, 3]]])[1]
+    assert several.shape == (2, 2, 4)
+    assert np.allclose(several.sum(2), 1)
     with pytest.raises(DataError, match="one-hot"):
         V.MixUpBatch()(np.zeros((2, 1, 1, 1)), np.zeros(2))
 

@@ -314,3 +314,29 @@ def test_an_axis_by_position_gives_places_unless_a_name_says_that_it_is_axis():
         np.testing.assert_array_equal(x.max(-2, **names).asnumpy(), ROWS.max(-2, **names))
     for args, names in (((-2,), {}), ((-2, True), {}), ((-2,), {"keepdim": True}), ((-2,), {"return_indices": True})):
         assert isinstance(x.min(*args, **names), tuple)
+
+
+def test_the_functions_that_make_tensors():
+    made = graphc.tensor([1.5, 2], graphc.float16, device="CPU")
+    assert isinstance(made, Tensor)
+    assert made.dtype == graphc.float16
+    array = np.arange(3, dtype=np.int32)
+    copied = graphc.from_numpy(array)
+    array[:] = 9
+    assert copied.dtype == graphc.int32
+    assert copied.asnumpy().tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="Tensor: device='Ascend' is not supported, only 'CPU'"):
+        graphc.tensor([1.0], device="Ascend")
+
+
+def test_a_tensor_of_a_traced_one_is_its_value():
+    def both(x, n):
+        return graphc.tensor([1, 2]) + Tensor(x, graphc.int64), Tensor(n), graphc.tensor(n.shape)
+
+    total, same, shape = graphc.jit(both)(Tensor([3.7, 4.0]), Tensor(2.5))
+    assert total.dtype == graphc.int64
+    assert total.asnumpy().tolist() == [4, 6]
+    assert (same.item(), shape.shape) == (2.5, (0,))
+    assert graphc.grad(lambda x: Tensor(x) * Tensor(x, graphc.float64))(Tensor(2.5)).item() == 5
+    with pytest.raises(TypeError, match=r"GC131.*made of a list that holds a traced tensor(.|\n)*ops\.stack"):
+        graphc.jit(lambda x: Tensor([x, 1.0]))(Tensor(2.5))

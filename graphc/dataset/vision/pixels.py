@@ -145,7 +145,8 @@ class MixUpBatch(Transform):
     """Each image of a batch mixed with another one of it, labels alike: share * own + (1 - share) * other.
 
     alpha: above 0; the share, one for the batch, is drawn from Beta(alpha, alpha) (H. Zhang et al., ICLR 2018). Takes images
-    [N, H, W, C] or [N, C, H, W], and one-hot labels [N, classes]; images keep their dtype, labels become float32.
+    [N, H, W, C] or [N, C, H, W], and one-hot labels [N, classes] or [N, labels, classes]; images keep their dtype, labels
+    become float32.
     """
 
     def __init__(self, alpha: float = 1.0) -> None:
@@ -157,7 +158,7 @@ class MixUpBatch(Transform):
         if len(inputs) != 2:
             raise DataError(f"MixUpBatch takes images and labels, got {len(inputs)} values", code="GC201")
         images, labels = map(to_array, inputs)
-        if images.ndim != 4 or labels.ndim != 2 or len(images) != len(labels):
+        if images.ndim != 4 or labels.ndim not in (2, 3) or len(images) != len(labels):
             raise DataError(
                 f"MixUpBatch: images must be [N, H, W, C] and labels one-hot [N, classes], got {list(images.shape)} and "
                 f"{list(labels.shape)}",

@@ -46,6 +46,13 @@ def to_array(data: Any, dtype: Any = None, *, copy: bool = True) -> Array:
         for x in data if isinstance(data, (list, tuple)) else ():
             if is_masked(x):
                 native(x)
+            if isinstance(x, TracedTensor):
+                raise TraceTypeError(
+                    f"a Tensor is made of a {type(data).__name__} that holds a traced tensor",
+                    code="GC131",
+                    loc=user_loc(),
+                    help="use ops.stack, which has a gradient",
+                )
         try:
             array = np.asarray(data)
         except ValueError as error:
@@ -66,9 +73,10 @@ class Tensor(Operators, Methods):
 
     input_data: array, number, nested list or Tensor. Python floats become float32 and ints int64; NumPy arrays keep their
     dtype. Instead of data, shape and init: an initializer that is called with the array to fill. const_arg has no meaning
-    here. Neither, but a shape and a dtype: zeros; with None in the shape a description for `Cell.set_inputs`, which holds
-    nothing.
-    Raises ArgumentTypeError or DTypeError where no supported dtype holds the data.
+    here, device can only be "CPU". Neither data nor init, but a shape and a dtype: zeros; with None in the shape a description
+    for `Cell.set_inputs`, which holds nothing. While a Cell is traced, a Tensor of one of its values is that value, of the
+    dtype asked for, with its gradient.
+    Raises ArgumentTypeError or DTypeError where no supported dtype holds the data, ArgumentValueError for another device.
     """
 
     __array_priority__ = 1000
@@ -88,8 +96,16 @@ class Tensor(Operators, Methods):
     open_dtype = ""
 
     def __init__(
-        self, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, const_arg: bool = False
+        self,
+        input_data: Any = None,
+        dtype: Any = None,
+        shape: Any = None,
+        init: Any = None,
+        const_arg: bool = False,
+        device: str | None = None,
     ) -> None:
+        if device is not None:
+            only("Tensor", "device", device, "CPU")
         if input_data is None and init is not None and shape is not None:
             array = np.zeros(shape, np.float32)
             init(array)
@@ -101,6 +117,10 @@ class Tensor(Operators, Methods):
                 self.open_shape, self.open_dtype = sizes, to_name(dtype)
                 return
             input_data = np.zeros(sizes, np.float32)
+        elif isinstance(input_data, TracedTensor) and type(self) is Tensor:
+            self.__class__ = TracedTensor
+            self.__dict__.update(vars(input_data if dtype is None else input_data.astype(dtype)), is_number=False)
+            return
         elif input_data is None:
             raise ArgumentTypeError("Tensor: input_data must be given, or shape and init", loc=user_loc())
         try:
@@ -336,6 +356,18 @@ class TracedTensor(Tensor):
         return self._type
 
     __hash__ = Tensor.__hash__
+
+
+def tensor(
+    input_data: Any = None,
+    dtype: Any = None,
+    shape: Any = None,
+    init: Any = None,
+    const_arg: bool = False,
+    device: str | None = None,
+) -> Tensor:
+    """A Tensor: the arguments are those of the class."""
+    return Tensor(input_data, dtype, shape, init, const_arg, device)
 
 
 def require_array(x: Tensor) -> Any:
