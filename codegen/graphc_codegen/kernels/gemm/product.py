@@ -72,12 +72,13 @@ _MOST_TOGETHER = 4
 
 
 class _Coming(NamedTuple):
-    """A matrix of the next product, which is fetched meanwhile; `lead` lies between its rows."""
+    """A matrix of the next product, which is fetched meanwhile; `lead` lies between its rows. C has `all` elements."""
 
     pointer: str
     rows: int
     columns: int
     lead: int
+    all: int
 
 
 class _Product(NamedTuple):
@@ -213,8 +214,9 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
 
 def _coming(w: Writer, p: Params, pointers: Sequence[str]) -> tuple[_Coming, ...]:
-    """What to fetch for the next product: the small ones of a, b and c. Tiles share their rows as they share those of a."""
-    found = (_Coming(x, *shape, v.lead) for x, shape, v in zip(pointers, shapes(p), views(p), strict=True))
+    """What to fetch for the next product: the small ones of a, b and c. Tiles share them as they share C."""
+    all = p["m"] * p["n"]
+    found = (_Coming(x, *shape, v.lead, all) for x, shape, v in zip(pointers, shapes(p), views(p), strict=True))
     return tuple(c for c in found if c.rows >= p["m"] and c.rows * c.columns <= _SMALL)
 
 
@@ -366,14 +368,15 @@ def _wanted(w: Writer, x: _Product, at: tuple[str | int, str | int], columns: in
     if x.far:
         wanted.append(Rows(x.c, w.linear((at[0], x.rows), (at[1], 1)), x.rows, columns))
     for c in x.coming:
-        size = x.scalars.size
-        if c.rows > _MOST_TOGETHER * size:
-            # Many short rows: a piece of the matrix for each row of a tile instead, where they follow each other.
-            piece = math.ceil(c.rows * c.columns / size)
-            wanted += [Rows(c.pointer, w.mul(at[0], piece), piece, piece)] if c.lead == c.columns else []
-            continue
-        for begin in range(0, c.rows, size):
-            wanted.append(Rows(c.pointer, w.mul(w.add(at[0], begin), c.lead), c.lead, c.columns))
+        size, elements = x.scalars.size, c.rows * c.columns
+        if c.lead == c.columns:
+            # For each row of a tile a piece of the matrix, where the pieces of the tiles before have their end.
+            piece = math.ceil(elements * columns / c.all)
+            before = w.divided(w.linear((j, size * elements), (i, columns * elements)), c.all)[0]
+            wanted.append(Rows(c.pointer, before, piece, piece))
+        elif columns * size == c.all and c.rows <= _MOST_TOGETHER * size:
+            for begin in range(0, c.rows, size):
+                wanted.append(Rows(c.pointer, w.mul(w.add(at[0], begin), c.lead), c.lead, c.columns))
     return wanted
 
 
