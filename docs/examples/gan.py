@@ -66,8 +66,6 @@ class Game(nn.Cell):
         self.generator, self.discriminator = generator, discriminator
         self.optimizer_g = nn.Adam(generator.trainable_params(), learning_rate=2e-4, beta1=0.5)
         self.optimizer_d = nn.Adam(discriminator.trainable_params(), learning_rate=2e-4, beta1=0.5)
-        self.optimizer_g.update_parameters_name("optim_g.")
-        self.optimizer_d.update_parameters_name("optim_d.")
         self.loss = nn.BCEWithLogitsLoss()
         self.improve_g = ops.value_and_grad(self.fooling, None, self.optimizer_g.parameters, has_aux=True)
         self.improve_d = ops.value_and_grad(self.telling, None, self.optimizer_d.parameters)

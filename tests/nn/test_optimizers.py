@@ -168,14 +168,23 @@ def test_state_names_and_types() -> None:
     assert set(like("vhat")) < set(state(nn.Adam(params, use_amsgrad=True)))
 
 
-def test_state_keeps_its_names_in_any_cell() -> None:
-    class Step(nn.Cell):
-        def __init__(self) -> None:
-            super().__init__()
-            self.optimizer = nn.Momentum(make_params(), 0.1, 0.9)
+class Held(nn.Cell):
+    """Two optimizers of a cell that names its children, and what they train."""
 
-    held = {p.name for p in Step().get_parameters()}
-    assert held == {"learning_rate", "global_step", "momentum", "moments.fc.weight", "moments.fc.bias"}
+    def __init__(self, make: Callable[[Any], nn.Cell]) -> None:
+        super().__init__()
+        self.net, self.other = nn.Dense(3, 2), nn.Dense(3, 2)
+        self.opt, self.second = make(self.net.trainable_params()), make(self.other.trainable_params())
+
+
+def test_state_is_named_by_the_attribute_that_holds_the_optimizer() -> None:
+    own = ("global_step", "learning_rate", "momentum", "moments.net.weight", "moments.net.bias")
+    names = [p.name for p in Held(lambda p: nn.Momentum(p, 0.1, 0.9)).get_parameters()]
+    # As recorded from MindSpore 2.10, but for "opt." before the names of what is trained.
+    assert names[:4] == ["net.weight", "net.bias", "other.weight", "other.bias"]
+    assert names[4:] == [f"opt.{n}" for n in own] + [f"second.{n.replace('net', 'other')}" for n in own]
+    recent = Held(lambda p: graphc.experimental.optim.Adam(p, 0.1))
+    assert {"opt.exp_avg.net.weight", "second.exp_avg.other.weight"} < {p.name for p in recent.get_parameters()}
 
 
 def test_the_learning_rate_can_be_assigned() -> None:

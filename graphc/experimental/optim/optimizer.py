@@ -95,7 +95,11 @@ class Optimizer(Cell):
         return (p for p in held if id(p) not in trained)
 
     def _put_under(self, prefix: str) -> None:
-        """Nothing: state is named after the parameters it belongs to, wherever the optimizer is held."""
+        """Name the state by the place that a cell gives the optimizer. What is optimized belongs to the network."""
+        trained = set(map(id, self.parameters))
+        for path, p in list(self.parameters_and_names()):
+            if id(p) not in trained:
+                p.name, p.is_named = prefix + path, True
 
     def construct(self, gradients: Any) -> Any:
         raise ArgumentTypeError(f"{type(self).__name__} does not define construct(gradients)")

@@ -137,13 +137,16 @@ class Optimizer(MindSporeBase, Cell):
 
         So that two optimizers fit into one training step, whose parameters must have names of their own.
         """
-        places = {id(p): (p, p.name) for p in self.parameters}
-        places.update((id(p), (p, path)) for path, p in self.parameters_and_names(expand=recurse))
-        for p, name in places.values():
-            p.name, p.is_named = prefix + name, True
+        for p in self.parameters:
+            p.name, p.is_named = prefix + p.name, True
+        self._put_under(prefix, recurse)
 
-    def _put_under(self, prefix: str) -> None:
-        """Nothing: state is named after the parameters it belongs to, wherever the optimizer is held."""
+    def _put_under(self, prefix: str, recurse: bool = True) -> None:
+        """Name the state by the place that a cell gives the optimizer. What is optimized belongs to the network."""
+        trained = set(map(id, self.parameters))
+        for path, p in list(self.parameters_and_names(expand=recurse)):
+            if id(p) not in trained:
+                p.name, p.is_named = prefix + path, True
 
     # ---- one step
 
