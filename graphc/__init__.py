@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphc import dispatch
+from graphc import dispatch, paths
 from graphc.collector import importing
 from graphc.debug import debug as debug
 from graphc.errors import (
@@ -207,7 +207,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         try:
-            no_member("graphc", name, _MODULE_OF)
+            return no_member("graphc", name, _MODULE_OF)
         except (AttributeError, ImportError) as error:
             clean(error)
             raise
@@ -228,6 +228,7 @@ def _compiler() -> Any:
         return import_module("graphc.calls")
 
 
+paths.install()
 dispatch.declare_ops = lambda: import_module("graphc.ops.declared")
 dispatch.execute_cell = lambda *call: _compiler().execute_cell(*call)
 dispatch.execute_gradient = lambda *call: _compiler().execute_gradient(*call)

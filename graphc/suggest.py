@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from types import FrameType
+from collections.abc import Callable, Iterable
+from types import FrameType, ModuleType
 from typing import NoReturn
 
 from graphc.errors import TraceAttributeError, printable, user_loc
@@ -136,8 +136,20 @@ def question(near: list[str], prefix: str = "") -> str | None:
     return f"did you mean {' or '.join(prefix + n for n in near)}?" if near else None
 
 
-def no_member(module: str, name: str, known: Iterable[str]) -> NoReturn:
-    """What a module's `__getattr__` raises: AttributeError GC140, or ImportError where it is `from module import name`."""
+def _no_module(name: str) -> ModuleType | None:
+    return None
+
+
+#: The module of MindSpore's that goes by this name here, if there is one: `graphc.paths`.
+module_of: Callable[[str], ModuleType | None] = _no_module
+
+
+def no_member(module: str, name: str, known: Iterable[str]) -> ModuleType:
+    """What a module's `__getattr__` makes of a name that it lacks: a module of MindSpore's; or else it raises AttributeError
+    GC140, or ImportError where it is `from module import name`.
+    """
+    if not name.startswith("__") and (found := module_of(f"{module}.{name}")) is not None:
+        return found
     if imports_from(sys._getframe(2)) and not name.startswith("__"):
         near = instead(module, name) or question(nearest(name, (n for n in known if not n.startswith("_"))))
         raise ImportError(f"{module} has no {printable(name)!r}{'; ' + near if near else ''}", name=module)

@@ -55,6 +55,7 @@ ALLOWED = {
     "graphc.instead": set(),
     "graphc.suggest": {"graphc.errors", "graphc.instead"},
     "graphc.frames": {"graphc.errors", "graphc.debug"},
+    "graphc.paths": {"graphc.errors", "graphc.instead", "graphc.suggest"},
     "graphc.failures": {f"graphc.{m}" for m in ("attached", "dispatch", "errors", "debug", "frames", "suggest")}
     | {"graphc_codegen.forks"},
     "graphc.files": {"graphc.errors"},

@@ -62,7 +62,6 @@ UNREAD = {
     "compat/executor.py _PyNativeExecutor.set_grad_flag flag": "gradients are known where they are asked for",
     "compat/modules.py _Finder.find_spec path": _SHAPE,
     "compat/modules.py _Finder.find_spec target": _SHAPE,
-    "compat/modules.py _Finder.exec_module module": _SHAPE,
     "compat/lacking.py _Lacking.__init__ args": "there is nothing to make",
     "compat/lacking.py _Lacking.__init__ kwargs": "there is nothing to make",
     **dict.fromkeys(
@@ -124,7 +123,6 @@ UNREAD = {
     "dataset/vision/base.py ImageTransform.on_array image": _ABSTRACT,
     "experimental/optim/adam.py AdamW.decays group": "its decay is no part of the gradient",
     "experimental/optim/adaptive.py Rprop.prepare group": "the rate is all that a step of it shares",
-    "experimental/optim/optimizer.py Optimizer._put_under prefix": "state is named after the parameters it belongs to",
     "experimental/optim/optimizer.py Optimizer.check group": _ABSTRACT,
     "experimental/optim/optimizer.py Optimizer.construct gradients": _ABSTRACT,
     "experimental/optim/optimizer.py Stepping.prepare group": _ABSTRACT,
@@ -172,7 +170,6 @@ UNREAD = {
     "nn/optim/base.py Optimizer.update gradient": _ABSTRACT,
     "nn/optim/base.py Optimizer.update lr": _ABSTRACT,
     "nn/optim/base.py Optimizer._hold_decays weight_decay": _ABSTRACT,
-    "nn/optim/base.py Optimizer._put_under prefix": "state is named after the parameters it belongs to",
     "nn/optim/decoupled.py _Decoupled.moved weight": _ABSTRACT,
     "nn/optim/decoupled.py _Decoupled.moved m": _ABSTRACT,
     "nn/optim/decoupled.py _Decoupled.moved v": _ABSTRACT,

@@ -1,5 +1,28 @@
-"""MindSpore's `common` package: initializers under their usual path, and nothing else."""
+"""MindSpore's `common` package: initializers, and names that are found at the top of graphc as well."""
 
+from importlib import import_module
+from typing import Any
+
+from graphc import frames, suggest
 from graphc.common import initializer
 
+_MODULE_OF = {
+    **dict.fromkeys(("jit", "jit_class", "ms_function"), "graphc.function"),
+    **dict.fromkeys(("get_seed", "set_seed"), "graphc.ops.tensor.seed"),
+    **dict.fromkeys(("Parameter", "ParameterTuple"), "graphc.ops.tensor.parameter"),
+    **dict.fromkeys(("Tensor", "tensor"), "graphc.ops.tensor.tensor"),
+    "RowTensor": "graphc.ops.tensor.rows",
+    "mutable": "graphc.ops.tensor.mutable",
+}
+
 __all__ = ["initializer"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        return getattr(import_module(_MODULE_OF[name]), name)
+    try:
+        return suggest.no_member("graphc.common", name, (*__all__, *_MODULE_OF))
+    except (AttributeError, ImportError) as error:
+        frames.clean(error)
+        raise

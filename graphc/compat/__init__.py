@@ -3,6 +3,7 @@
 On request only: `install()`, or `graphc run --mindspore FILE`.
 """
 
-from graphc.compat.modules import MODULES, install, installed, uninstall
+from graphc.compat.modules import install, installed, uninstall
+from graphc.paths import MODULES
 
 __all__ = ["MODULES", "install", "installed", "uninstall"]

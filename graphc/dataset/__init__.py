@@ -76,7 +76,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         try:
-            no_member("graphc.dataset", name, _MODULE_OF)
+            return no_member("graphc.dataset", name, _MODULE_OF)
         except (AttributeError, ImportError) as error:
             clean(error)
             raise

@@ -42,7 +42,7 @@ def __getattr__(name: str) -> Any:
         return import_module("graphc.nn.probability")
     if name not in _METRICS and name != "metrics":
         try:
-            no_member("graphc.nn", name, globals()["__all__"])
+            return no_member("graphc.nn", name, globals()["__all__"])
         except (AttributeError, ImportError) as error:
             clean(error)
             raise

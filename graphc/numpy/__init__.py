@@ -52,7 +52,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         try:
-            no_member("graphc.numpy", name, __all__)
+            return no_member("graphc.numpy", name, __all__)
         except (AttributeError, ImportError) as error:
             clean(error)
             raise

@@ -24,7 +24,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         try:
-            no_member("graphc.ops", name, __all__)
+            return no_member("graphc.ops", name, __all__)
         except (AttributeError, ImportError) as error:
             clean(error)
             raise

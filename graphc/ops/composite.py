@@ -8,3 +8,6 @@ from graphc.ops.gradients.reverse import GradFunction as GradFunction
 
 if not TYPE_CHECKING:
     __all__ = _gradients.__all__
+
+#: A package to Python: `graphc.paths` finds what is in it.
+__path__: list[str] = []

@@ -31,3 +31,6 @@ __all__ = [
     "SummaryRecord",
     "TimeMonitor",
 ]
+
+#: A package to Python: `graphc.paths` finds what is in it.
+__path__: list[str] = []

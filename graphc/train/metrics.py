@@ -7,3 +7,6 @@ from graphc.nn.metrics import *
 
 if not TYPE_CHECKING:
     __all__ = _metrics.__all__
+
+#: A package to Python: `graphc.paths` finds what is in it.
+__path__: list[str] = []

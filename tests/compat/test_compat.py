@@ -25,6 +25,35 @@ def test_every_listed_module_imports(mindspore):
         assert importlib.import_module(name).__name__ == name
 
 
+def test_modules_have_the_same_paths_beneath_graphc(mindspore):
+    # The function of this name is the package's own.
+    for name in sorted(compat.MODULES.keys() - {"mindspore", "mindspore.train.data_sink"}):
+        path = name.replace("mindspore", "graphc", 1)
+        assert importlib.import_module(path).__name__ == path
+    from graphc import dtype
+    from graphc.common import Parameter, set_seed
+    from graphc.ops import operations
+
+    theirs = importlib.import_module("mindspore.ops.operations")
+    assert operations.MatMul is theirs.MatMul is graphc.ops.MatMul
+    assert (dtype.float32, Parameter, set_seed) == (graphc.float32, graphc.Parameter, graphc.set_seed)
+    assert graphc.nn.dynamic_lr.exponential_decay_lr is graphc.nn.exponential_decay_lr
+
+
+def test_a_path_beneath_graphc_that_is_left_out():
+    with pytest.raises(ModuleNotFoundError, match=r"graphc has no module graphc\.scipy; use the decompositions"):
+        importlib.import_module("graphc.scipy.linalg")
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'graphc\.nothing'"):
+        importlib.import_module("graphc.nothing")
+    with pytest.raises(ModuleNotFoundError, match=r"graphc\.train\.data_sink"):
+        importlib.import_module("graphc.train.data_sink")
+    assert graphc.train.data_sink is graphc.data_sink
+    with pytest.raises(ImportError, match=r"graphc\.common has no 'Tensr'; did you mean Tensor"):
+        from graphc.common import Tensr  # noqa: F401
+    with pytest.raises(AttributeError, match=r"graphc has no graphc\.ops\.operations\.MatMol; the nearest"):
+        importlib.import_module("graphc.ops.operations").MatMol  # noqa: B018
+
+
 def test_names_are_graphcs_own(mindspore):
     from mindspore import Parameter, Tensor, nn
     from mindspore.common.initializer import initializer

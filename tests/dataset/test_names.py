@@ -12,7 +12,7 @@ import pytest
 
 import graphc.dataset as ds
 from graphc import compat
-from graphc.compat.modules import MODULES
+from graphc.paths import MODULES
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,7 +6,7 @@ import pytest
 
 import graphc
 from graphc import nn, ops
-from graphc.compat.modules import MODULES
+from graphc.paths import MODULES
 from graphc.suggest import FOREIGN, distance, nearest
 
 KNOWN = {"ops": ops.__all__, "nn": nn.__all__, "graphc": dir(graphc), "modules": list(MODULES)}

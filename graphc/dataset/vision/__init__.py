@@ -68,7 +68,7 @@ if not TYPE_CHECKING:  # For type checkers the module has its names and no other
 
     def __getattr__(name: str) -> Any:
         try:
-            no_member("graphc.dataset.vision", name, __all__)
+            return no_member("graphc.dataset.vision", name, __all__)
         except (AttributeError, ImportError) as error:
             clean(error)
             raise

@@ -1,0 +1,337 @@
+"""MindSpore's modules: which there are, and where in graphc their names are found.
+
+Those that graphc has no file for are modules of graphc all the same: `graphc.ops.operations` is what `mindspore.ops.operations`
+is, so a script that names it changes one line. A name that graphc lacks is an ImportError or AttributeError that says so and
+names the nearest thing there is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from graphc import suggest
+from graphc.errors import TraceAttributeError, printable
+from graphc.instead import instead
+from graphc.suggest import imports_from, nearest
+
+_TOP = "graphc.compat.toplevel"
+_TENSORS = (
+    _TOP,
+    "graphc",
+    "graphc.ops",
+    "graphc.ops.tensor.dtype",
+    "graphc.ops.tensor.tensor",
+    "graphc.ops.tensor.parameter",
+)
+_NN = ("graphc.nn",)
+_OPS = ("graphc.ops", "graphc.ops.gradients.reverse", _TOP)
+_PRIMITIVES = ("graphc.ops", "graphc.ops.primitives", _TOP)
+_DATASETS = (
+    "graphc.dataset",
+    "graphc.dataset.sources.source",
+    "graphc.dataset.orders.samplers",
+    "graphc.dataset.core.iterators",
+    "graphc.dataset.nodes.sequence",
+    "graphc.dataset.nodes.mapping",
+    "graphc.dataset.nodes.zipping",
+)
+_TRANSFORMS = ("graphc.dataset.transforms", "graphc.compat.transforms")
+_VISION = ("graphc.dataset.vision", "graphc.compat.transforms")
+_PARALLEL = ("graphc.parallel", _TOP)
+_DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
+_INSIDE = ("graphc.compat.primitives",)
+
+
+def _within(parent: str, names: str, providers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return {f"{parent}.{name}": providers for name in names.split()}
+
+
+#: MindSpore's module -> graphc's modules that are searched for its names, in order.
+MODULES: dict[str, tuple[str, ...]] = {
+    "mindspore": (
+        _TOP,
+        "graphc",
+        "graphc.context",
+        "graphc.ops.tensor.dtype",
+        "graphc.amp",
+        "graphc.train",
+        "graphc.ops",
+        "graphc.parallel",
+        "graphc.compat.lacking",
+    ),
+    "mindspore.context": (_TOP, "graphc.context", "graphc.parallel"),
+    "mindspore._checkparam": ("graphc.compat.checkparam",),
+    **dict.fromkeys(("mindspore._extends", "mindspore._extends.utils"), _INSIDE),
+    "mindspore._c_expression": ("graphc.compat.native",),
+    "mindspore._c_expression.typing": ("graphc.compat.type_classes",),
+    **dict.fromkeys(("mindspore.boost", "mindspore.boost.grad_accumulation"), ("graphc.compat.boost",)),
+    "mindspore.log": ("graphc.compat.log",),
+    "mindspore.mint": ("graphc.mint",),
+    "mindspore.mint.linalg": ("graphc.mint.linalg",),
+    "mindspore.mint.special": ("graphc.mint.special",),
+    "mindspore.mint.nn": ("graphc.mint.nn",),
+    "mindspore.mint.nn.functional": ("graphc.mint.nn.functional",),
+    "mindspore.mint.optim": ("graphc.mint.optim",),
+    "mindspore.numpy": ("graphc.numpy",),
+    "mindspore.numpy.fft": ("graphc.numpy.fft",),
+    **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
+    # ---- data sets
+    "mindspore.dataset": ("graphc.dataset", "graphc.compat.lacking"),
+    "mindspore.dataset.config": ("graphc.dataset.config",),
+    "mindspore.dataset.core.config": ("graphc.dataset.config",),
+    "mindspore.dataset.core": ("graphc.dataset",),
+    "mindspore.dataset.transforms": ("graphc.dataset.transforms",),
+    **_within("mindspore.dataset.transforms", "transforms py_transforms", _TRANSFORMS),
+    **_within("mindspore.dataset.vision", "transforms utils", _VISION),
+    "mindspore.dataset.vision": ("graphc.dataset.vision",),
+    # The names before MindSpore 2: those that are there mean the same.
+    "mindspore.dataset.transforms.c_transforms": ("graphc.dataset.transforms",),
+    "mindspore.dataset.vision.c_transforms": ("graphc.dataset.vision",),
+    **_within(
+        "mindspore.dataset.engine",
+        "datasets datasets_user_defined datasets_vision datasets_text datasets_standard_format samplers iterators",
+        _DATASETS,
+    ),
+    "mindspore.dataset.engine": _DATASETS,
+    # Left out, and yet imported at the top of files that seldom use them: what is asked of them says what to use instead.
+    "mindspore.mindrecord": (),
+    **dict.fromkeys(("mindspore.dataset.audio", "mindspore.dataset.audio.utils"), ("graphc.compat.audio",)),
+    **_within("mindspore.dataset", "samplers", _DATASETS),
+    # ---- networks
+    "mindspore.nn": _NN,
+    **_within("mindspore.nn", "cell layer loss wrap grad", _NN),
+    "mindspore.nn.probability": ("graphc.nn.probability",),
+    "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
+    "mindspore.nn.probability.bijector": ("graphc.nn.probability.bijector",),
+    "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
+    "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules",),
+    "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
+    **_within(
+        "mindspore.nn.layer",
+        "basic activation container conv normalization pooling embedding math combined padding image rnns channel_shuffle",
+        _NN,
+    ),
+    "mindspore.nn.layer.rnn_cells": (*_NN, "graphc.compat.recurrent"),
+    **_within("mindspore.nn.loss", "loss", _NN),
+    "mindspore.nn.optim": ("graphc.nn.optim",),
+    "mindspore.nn.optim.optimizer": ("graphc.nn.optim", "graphc.nn.optim.mindspore_base"),
+    **_within(
+        "mindspore.nn.optim",
+        "momentum sgd adam lamb lars rmsprop adagrad ftrl lazyadam proximal_ada_grad asgd rprop adamax adadelta"
+        " adasum thor adafactor",
+        ("graphc.nn.optim",),
+    ),
+    "mindspore.experimental": ("graphc.experimental",),
+    "mindspore.experimental.optim": ("graphc.experimental.optim",),
+    "mindspore.experimental.optim.optimizer": ("graphc.experimental.optim.optimizer",),
+    "mindspore.experimental.optim.lr_scheduler": ("graphc.experimental.optim.lr_scheduler",),
+    **_within(
+        "mindspore.experimental.optim",
+        "sgd adam adamw adamax adadelta adagrad asgd nadam radam rmsprop rprop",
+        ("graphc.experimental.optim",),
+    ),
+    **_within("mindspore.nn.wrap", "cell_wrapper loss_scale grad_reducer", (*_NN, "graphc.compat.wrappers")),
+    **_within("mindspore.nn.grad", "cell_grad", _NN),
+    # ---- ops
+    "mindspore.ops": _OPS,
+    "mindspore.ops.operations": _PRIMITIVES,
+    **_within(
+        "mindspore.ops.operations",
+        "math_ops nn_ops array_ops debug_ops other_ops random_ops control_ops comm_ops inner_ops image_ops sparse_ops"
+        " manually_defined _inner_ops _grad_ops _scalar_ops _tensor_array _sequence_ops",
+        _PRIMITIVES,
+    ),
+    "mindspore.ops.functional": ("graphc.ops.functional", *_OPS, *_INSIDE),
+    "mindspore.ops.function": _OPS,
+    **_within("mindspore.ops.function", "math_func array_func nn_func random_func clip_func debug_func grad", _OPS),
+    **_within("mindspore.ops.function.grad", "grad_func", _OPS),
+    "mindspore.ops.composite": ("graphc.ops.gradients", *_OPS),
+    **_within("mindspore.ops.composite", "base math_ops multitype_ops env_ops", ("graphc.ops.gradients", *_OPS)),
+    **_within(
+        "mindspore.ops.composite.multitype_ops",
+        "zeros_like_impl ones_like_impl add_impl _constexpr_utils",
+        ("graphc.ops.gradients", *_OPS),
+    ),
+    "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.gradients", *_INSIDE),
+    "mindspore.ops.auto_generate": _PRIMITIVES,
+    **_within("mindspore.ops.auto_generate", "gen_ops_prim gen_ops_def", _PRIMITIVES),
+    "mindspore.ops._primitive_cache": (_TOP,),
+    "mindspore.ops.op_info_register": _PRIMITIVES,
+    # ---- tensors and compilation
+    "mindspore.common": (*_TENSORS, "graphc.compat.executor"),
+    "mindspore.common.api": ("graphc.compat.executor", "graphc", _TOP),
+    **dict.fromkeys(("mindspore.dtype", "mindspore.common.dtype"), _DTYPES),
+    "mindspore.common.initializer": (
+        "graphc.nn.initializer",
+        "graphc.nn.initializer.distributions",
+        "graphc.compat.initializers",
+        "graphc.ops.tensor.tensor",
+    ),
+    **_within(
+        "mindspore.common",
+        "parameter tensor sparse_tensor jit_config mutable generator recompute lazy_inline",
+        _TENSORS,
+    ),
+    "mindspore.common.seed": (*_TENSORS, *_INSIDE),
+    # ---- training
+    "mindspore.amp": ("graphc.amp", "graphc.amp.scalers"),
+    "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
+    "mindspore.train.callback": ("graphc.train",),
+    "mindspore.train.callback._callback": ("graphc.train", "graphc.compat.saving"),
+    **_within(
+        "mindspore.train.callback",
+        "_checkpoint _early_stop _history _lambda_callback _loss_monitor _lr_scheduler_callback _on_request_exit"
+        " _reduce_lr_on_plateau _summary_collector _time_monitor _backup_and_restore",
+        ("graphc.train",),
+    ),
+    **_within("mindspore.train", "model data_sink dataset_helper", ("graphc.train",)),
+    "mindspore.train.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
+    **_within(
+        "mindspore.train.metrics",
+        "accuracy auc bleu_score confusion_matrix cosine_similarity dice error fbeta hausdorff_distance loss"
+        " mean_surface_distance metric occlusion_sensitivity perplexity precision recall roc"
+        " root_mean_square_surface_distance topk",
+        ("graphc.nn.metrics", "graphc.nn.metrics.base"),
+    ),
+    "mindspore.train.amp": ("graphc.amp",),
+    "mindspore.train.loss_scale_manager": ("graphc.amp",),
+    "mindspore.train.serialization": ("graphc.checkpoint", "graphc.compat.saving"),
+    "mindspore.profiler": ("graphc.compat.lacking",),
+    "mindspore.communication": _PARALLEL,
+    "mindspore.communication.management": _PARALLEL,
+    "mindspore.communication.comm_func": ("graphc.parallel.comm_func",),
+    "mindspore.parallel": _PARALLEL,
+    **_within(
+        "mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor shard", _PARALLEL
+    ),
+}
+
+
+def mindspore_name(name: str) -> str:
+    """MindSpore's name of a module that has the same path beneath graphc; of its own modules their name."""
+    return "mindspore" + name.removeprefix("graphc") if name.partition(".")[0] == "graphc" else name
+
+
+def is_module(name: str) -> bool:
+    """Whether MODULES has a module of this path, in `mindspore` or beneath `graphc`."""
+    return mindspore_name(name) in MODULES
+
+
+class Shadow(ModuleType):
+    """A module of MindSpore's name, or of that path beneath graphc, whose contents are graphc's."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, f"{name}, by graphc")
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if is_module(f"{self.__name__}.{name}"):
+            return import_module(f"{self.__name__}.{name}")
+        key = mindspore_name(self.__name__)
+        for provider in _providers(key):
+            if hasattr(provider, name):
+                value = getattr(provider, name)
+                setattr(self, name, value)
+                return value
+        message = f"graphc has no {self.__name__}.{printable(name)}{_nearest(key, name)}"
+        if name.startswith("__"):
+            raise AttributeError(message)
+        if imports_from(sys._getframe(1)):
+            raise ImportError(message, name=self.__name__)
+        raise TraceAttributeError(message)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Modules such as mindspore.common.mutable, which stand for the function of the same name in them."""
+        return getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)
+
+    def __dir__(self) -> list[str]:
+        providers = _providers(mindspore_name(self.__name__))
+        return sorted({n for provider in providers for n in dir(provider) if not n.startswith("_")})
+
+    @property
+    def __all__(self) -> list[str]:
+        return dir(self)
+
+
+def _providers(name: str) -> list[ModuleType]:
+    found = []
+    for path in MODULES[name]:
+        try:
+            found.append(import_module(path))
+        except ModuleNotFoundError as error:
+            if error.name is None or not path.startswith(error.name):
+                raise
+    return found
+
+
+def module_hint(name: str) -> str:
+    """What to use for a module that is not there, or the names of modules that are nearly so."""
+    parent, _, child = name.rpartition(".")
+    if parent in MODULES and (use := _left_out(parent, child)):
+        return f"; {use}"
+    near = nearest(name, MODULES, 3)
+    return f"; the nearest there is: {', '.join(near)}" if near else ""
+
+
+def _nearest(module: str, name: str) -> str:
+    parent, _, child = module.rpartition(".")
+    # What a module lacks that is itself left out has the same reason.
+    if use := _left_out(module, name) or (parent and _left_out(parent, child)):
+        return f"; {use}"
+    known = [n for provider in _providers(module) for n in dir(provider) if not n.startswith("_")]
+    near = nearest(name, known, 3)
+    return f"; the nearest there is: {', '.join(near)}" if near else ""
+
+
+def _left_out(module: str, name: str) -> str | None:
+    """What to use for a name that a module of MODULES lacks on purpose."""
+    return next((use for path in (*MODULES[module], "graphc") if (use := instead(path, name))), None)
+
+
+class _Loader(Loader):
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return Shadow(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Names are looked up when they are asked for."""
+
+
+#: What makes the modules, wherever they are found.
+LOADER = _Loader()
+
+
+class _Finder(MetaPathFinder):
+    """Asked last, for what no other finder has found."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not name.startswith("graphc."):
+            return None
+        package, _, child = name.rpartition(".")
+        if is_module(name):
+            # An import would put the module in the place of what the package has by this name.
+            if child in getattr(sys.modules.get(package), "__all__", ()):
+                return None
+            return ModuleSpec(name, LOADER, is_package=True)
+        parent = mindspore_name(package)
+        if parent in MODULES and (use := _left_out(parent, child)):
+            raise ModuleNotFoundError(f"graphc has no module {printable(name)}; {use}", name=name)
+        return None
+
+
+def _module(name: str) -> ModuleType | None:
+    """The module of a name that some module lacks; None if MindSpore has none there either."""
+    return import_module(name) if is_module(name) else None
+
+
+def install() -> None:
+    """Make them importable, and attributes of the packages that they are in."""
+    sys.meta_path.append(_Finder())
+    suggest.module_of = _module
