@@ -317,11 +317,12 @@ class _Finder(MetaPathFinder):
         package, _, child = name.rpartition(".")
         if is_module(name):
             # An import would put the module in the place of what the package has by this name.
-            if child in getattr(sys.modules.get(package), "__all__", ()):
+            parent = sys.modules.get(package)
+            if not isinstance(parent, Shadow) and child in getattr(parent, "__all__", ()):
                 return None
             return ModuleSpec(name, LOADER, is_package=True)
-        parent = mindspore_name(package)
-        if parent in MODULES and (use := _left_out(parent, child)):
+        key = mindspore_name(package)
+        if key in MODULES and (use := _left_out(key, child)):
             raise ModuleNotFoundError(f"graphc has no module {printable(name)}; {use}", name=name)
         return None
 
