@@ -124,7 +124,7 @@ def _places_of(item: Any) -> list[Any]:
             code="GC120",
             loc=user_loc(),
             details=[f"the index is {item.tensor_type}"],
-            help="keep the shape: ops.select(mask, x, 0), or ops.masked_fill",
+            help="keep the shape: ops.where(mask, x + 1, x) for x[mask] += 1, ops.where(mask, x, 0).sum() for a sum",
         )
     if not item.shape:
         return [_plain(bool(item.array))]

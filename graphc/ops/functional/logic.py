@@ -33,7 +33,9 @@ def select(condition: Operand, input: Operand, other: Operand) -> Tensor:
     return call("Select", as_bool(condition), *pair("Select", x, y))
 
 
-where = select
+def where(condition: Operand, input: Operand, other: Operand) -> Tensor:
+    """As `select`."""
+    return select(condition, input, other)
 
 
 @method()
