@@ -7,8 +7,8 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import TracebackType
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -156,6 +156,21 @@ def door(function: Callable[P, R], module: str) -> Callable[P, R]:
 
     call.__module__ = module
     return call
+
+
+#: The door of each function that has one, and of each door itself.
+_doors: dict[Any, Any] = {}
+
+
+def doors(members: dict[str, Any], names: Iterable[str], module: str) -> None:
+    """Put doors in the place of functions among the members of a module: names of one function stay names of one function."""
+    for name in names:
+        function = members[name]
+        if isinstance(function, FunctionType):
+            if function not in _doors:
+                made = door(function, module)
+                _doors[function] = _doors[made] = made
+            members[name] = _doors[function]
 
 
 def constructor(function: Callable[P, None], owner: str) -> Callable[P, None]:

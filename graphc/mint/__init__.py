@@ -1,5 +1,6 @@
 """Functions with the names, arguments and defaults of torch (MindSpore: mindspore.mint), over those of graphc.ops."""
 
+from graphc.failures import doors
 from graphc.mint import linalg, nn, optim, special
 from graphc.mint.elementwise import *
 from graphc.mint.elementwise import __all__ as _elementwise
@@ -27,3 +28,5 @@ __all__ = [
     "optim",
     "special",
 ]
+
+doors(globals(), __all__, __name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
+from graphc.failures import doors
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -40,3 +41,5 @@ def qr(A: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
 
 
 __all__ = ["inv", "matrix_norm", "norm", "qr", "vector_norm"]
+
+doors(globals(), __all__, __name__)

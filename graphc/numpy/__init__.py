@@ -6,10 +6,10 @@ gradients of the ops they are made of; those whose result's shape depends on val
 
 from __future__ import annotations
 
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from graphc.failures import door
+from graphc.failures import doors
 from graphc.frames import clean
 from graphc.numpy import fft as fft
 from graphc.numpy.calculus import *
@@ -39,7 +39,7 @@ if not TYPE_CHECKING:
     # The dtypes there are, but for the one that NumPy does not know.
     globals().update({name: dtype for name, dtype in BY_NAME.items() if name not in ("bool", "bfloat16")})
     _HERE = (
-        "TYPE_CHECKING", "Any", "BY_NAME", "FunctionType", "ModuleType", "annotations", "clean", "door", "no_member",
+        "TYPE_CHECKING", "Any", "BY_NAME", "ModuleType", "annotations", "clean", "doors", "no_member",
         "abs_", "divmod_", "sum_",
     )  # fmt: skip
     __all__ = [
@@ -47,8 +47,7 @@ if not TYPE_CHECKING:
         for name, value in globals().items()
         if not (name.startswith("_") or isinstance(value, ModuleType) or name in _HERE)
     ]
-    _doors = {id(f): door(f, __name__) for f in map(globals().get, __all__) if isinstance(f, FunctionType)}
-    globals().update({name: _doors.get(id(globals()[name]), globals()[name]) for name in __all__})
+    doors(globals(), __all__, __name__)
 
     def __getattr__(name: str) -> Any:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from operator import attrgetter
 from pathlib import Path
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -226,3 +227,13 @@ def test_equal_asks_for_shape_and_elements():
     assert mint.equal(x, Tensor([1.0, 2.0])) is True
     assert mint.equal(x, Tensor([1.0, 3.0])) is False
     assert mint.equal(x, Tensor([[1.0, 2.0]])) is False
+
+
+@pytest.mark.parametrize("module", [mint, mint.linalg, mint.special, mint.nn.functional], ids=lambda m: m.__name__)
+def test_arguments_that_a_function_has_not_are_refused_in_the_house_form(module):
+    for name in module.__all__:
+        function = getattr(module, name)
+        if isinstance(function, FunctionType):
+            with pytest.raises(graphc.ArgumentTypeError, match=r"GC100\] \w+: .*; its arguments are \("):
+                function(no_such_argument=1)
+    assert mint.special.expm1 is mint.expm1

@@ -6,10 +6,10 @@ They work on Tensors at once (by the NumPy reference), and record nodes while a 
 
 from __future__ import annotations
 
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from graphc.failures import door
+from graphc.failures import doors
 from graphc.ops.functional import methods as methods
 from graphc.ops.functional.activation import *
 from graphc.ops.functional.adaptive_pooling import *
@@ -90,9 +90,7 @@ if not TYPE_CHECKING:
         if not (
             name.startswith("_")
             or isinstance(value, ModuleType)
-            or name in ("FunctionType", "ModuleType", "TYPE_CHECKING", "annotations", "door")
+            or name in ("ModuleType", "TYPE_CHECKING", "annotations", "doors")
         )
     ]
-    #: Names of one function stay names of one function.
-    _doors = {id(f): door(f, __name__) for f in map(globals().get, __all__) if isinstance(f, FunctionType)}
-    globals().update({name: _doors.get(id(globals()[name]), globals()[name]) for name in __all__})
+    doors(globals(), __all__, __name__)

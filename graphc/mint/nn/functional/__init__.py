@@ -1,5 +1,6 @@
 """Functions of networks with torch's arguments (MindSpore: mindspore.mint.nn.functional)."""
 
+from graphc.failures import doors
 from graphc.mint.nn.functional.activations import *
 from graphc.mint.nn.functional.activations import __all__ as _activations
 from graphc.mint.nn.functional.in_place import *
@@ -12,3 +13,5 @@ from graphc.mint.nn.functional.windows import *
 from graphc.mint.nn.functional.windows import __all__ as _windows
 
 __all__ = [*_windows, *_activations, *_in_place, *_layers, *_losses]
+
+doors(globals(), __all__, __name__)
