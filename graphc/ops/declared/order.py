@@ -51,6 +51,13 @@ def _sorted_places(x: Array, descending: bool) -> Array:
     return np.argsort(-x, axis=-1, kind="stable").astype(np.int32)
 
 
+import os
+_NARROWED=int(os.environ.get("NARROWED","64")); _NARROW8=int(os.environ.get("NARROW8","4"))
+def partial_scratch(size, count, wide):
+    n = size + 16 + count + size // 8
+    return n + (-(-n // 2) if wide else n)
+
+
 def _argsort_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     (x,) = inputs
     size = x.type.shape[-1]
@@ -62,6 +69,11 @@ def _argsort_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: A
         k.call("first_places", inputs, outputs, **order, count=count)
         return
     parts, wide = min(rows, _PARTS), x.type.dtype.endswith("64")
+    if 0 < count < size and size > _NARROWED and count * 8 <= size * _NARROW8:
+        pr = partial_scratch(size, count, wide)
+        scratch = k.temp(TensorType("int64" if wide else "int32", (parts * pr,)))
+        k.call("partial_argsort", inputs, (scratch, outputs[0]), **order, count=count, parts=parts)
+        return
     words = 2 * size + (-(-size // 2) if wide else size)
     scratch = k.temp(TensorType("int64" if wide else "int32", (parts * words,)))
     some = 0 < count < size

@@ -67,6 +67,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "gather_elements": INDEXED,
     "scatter_elements": INDEXED | {"mode": "add"},
     "argsort": {"rows": 4, "size": 40, "parts": 4, "dtype": "float32", "descending": False},
+    "partial_argsort": {"rows": 4, "size": 40, "count": 10, "parts": 4, "dtype": "float32", "descending": False},
     "first_places": {"rows": 4, "size": 40, "count": 10, "dtype": "float32", "descending": False},
     "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
     "pack_factor": {"n": 40, "k": 70, "tb": True, "packed": "float32", "rounds": False, "apart": True},
