@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.sort import COUNTERS, Row, bits_of, by_bytes, keys_at, ordered
@@ -23,6 +24,10 @@ from graphc_codegen.writer import MANGLED, Writer, mask, vec
 #: vector of others.
 _DIGIT, _ARRAYS, _OTHERS = 11, 2, 16
 _BINS = (1 << _DIGIT) + _OTHERS
+#: Bins that are passed over at once.
+_BLOCK = 32
+#: What finds the ends of a range.
+_ENDS = ("umin", "umax")
 #: Elements of a column; how many times as many columns as wanted elements make a bound worth its walk.
 _COLUMN, _ENOUGH = 8, 2
 #: A row is narrow enough with so many elements more than are wanted: a part of it.
@@ -58,12 +63,11 @@ def partial_argsort_operands(p: Params) -> tuple[Operand, ...]:
 class _State:
     """Addresses of what is known of a row.
 
-    low, high   the range of keys that may be the last wanted one
-    shift       bits of a key behind the digit that is counted
+    low, high   the range of keys that may be the last wanted one; in the end what is not above `high` is taken, of those that
+                equal it only the elements until number `last`
     left        how many of the wanted elements are not below `low`
     bin         of the digit of the last wanted key; how many keys are `below` it, and `inside`
     few         whether all elements in that bin are taken
-    limit       the largest key that is taken; of those that equal it, those until number `last` of the row
     found       how many elements have been taken
     bins        how many keys have each digit
     """
@@ -71,8 +75,6 @@ class _State:
     bits: int
     low: str
     high: str
-    shift: str
-    limit: str
     left: str
     bin: str
     below: str
@@ -88,7 +90,7 @@ class _State:
 
 
 def _state(w: Writer, bits: int) -> _State:
-    types = [f"i{bits}"] * 4 + ["i64"] * 6 + ["i8", f"[{_ARRAYS * _BINS} x i32]"]
+    types = [f"i{bits}"] * 2 + ["i64"] * 6 + ["i8", f"[{_ARRAYS * _BINS} x i32]"]
     return _State(bits, *(w.op(f"alloca {type}, align 64") for type in types))
 
 
@@ -123,7 +125,7 @@ def partial_argsort_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
 
 def _narrow(w: Writer, p: Params, s: _State, pointers: tuple[str, str, str, str]) -> None:
-    """Collect keys and places of a row that are not above the last one wanted, and few others. The last pointer's memory is free."""
+    """Collect keys and places of a row that are not above the last one wanted, and few others; `spare` is memory that is free."""
     row, keys, numbers, spare = pointers
     size, count = p["size"], p["count"]
     columns = size // _COLUMN // w.lanes * w.lanes
@@ -139,12 +141,9 @@ def _narrow(w: Writer, p: Params, s: _State, pointers: tuple[str, str, str, str]
         choose(size)
         return
     _least_of_columns(w, p, s, (row, spare), columns)
-    low = w.load(s.low, s.key)
     _find_limit(w, s, spare, columns, count)
     _collect_below(w, p, s, (row, keys, numbers))
     found = w.load(s.found, "i64")
-    w.store(low, s.low, s.key)
-    w.store(w.load(s.limit, s.key), s.high, s.key)
     w.when(w.op(f"icmp sgt i64 {found}, {count + count // 4}"), lambda: choose(found))
 
 
@@ -152,44 +151,34 @@ def _narrow(w: Writer, p: Params, s: _State, pointers: tuple[str, str, str, str]
 
 
 def _write_all(w: Writer, p: Params, s: _State, pointers: tuple[str, str, str]) -> None:
-    """Keys and places of all elements, and the range of the keys."""
+    """Keys and places of all elements."""
     row, keys, numbers = pointers
-    v = vec(s.key, w.lanes)
 
-    def one(i: str | int, active: int, ends: list[str]) -> list[str]:
-        made = keys_at(w, p, row, i, active)
-        w.vstore(made, w.at(keys, i, s.key), active, s.key)
+    def one(i: str | int, active: int, _: list[str]) -> list[str]:
+        w.vstore(keys_at(w, p, row, i, active), w.at(keys, i, s.key), active, s.key)
         w.vstore(_numbers(w, i), w.at(numbers, i, "i32"), active, "i32")
-        others = (_inside(w, made, active, other, s.key) for other in (w.constant(-1, s.key), "zeroinitializer"))
-        return [_of_two(w, name, a, b, s.key) for name, a, b in zip(("umin", "umax"), ends, others, strict=True)]
+        return []
 
-    low, high = along(w, p["size"], [(v, w.constant(-1, s.key)), (v, "zeroinitializer")], one)
-    _set_range(w, s, low, high)
+    along(w, p["size"], (), one)
 
 
 def _least_of_columns(w: Writer, p: Params, s: _State, pointers: tuple[str, str], columns: int) -> None:
-    """The least key of each column, and the range of these; the lower end is that of the row."""
+    """The least key of each column; the few elements behind the last row of columns are in none."""
     row, least = pointers
-    v, most = vec(s.key, w.lanes), w.constant(-1, s.key)
 
-    def one(i: str | int, ends: list[str]) -> list[str]:
+    def one(i: str, _: list[str]) -> None:
         made = keys_at(w, p, row, i, w.lanes)
         for n in range(1, _COLUMN):
             made = _of_two(w, "umin", made, keys_at(w, p, row, w.add(i, n * columns), w.lanes), s.key)
         w.vstore(made, w.at(least, i, s.key), type=s.key)
-        return [_of_two(w, name, a, made, s.key) for name, a in zip(("umin", "umax"), ends, strict=True)]
 
-    low, high = w.loop(columns, one, [(v, most), (v, "zeroinitializer")], step=w.lanes)
-    for i in range(_COLUMN * columns, p["size"], w.lanes):
-        active = min(w.lanes, p["size"] - i)
-        low = _of_two(w, "umin", low, _inside(w, keys_at(w, p, row, i, active), active, most, s.key), s.key)
-    _set_range(w, s, low, high)
+    w.loop(columns, one, step=w.lanes)
 
 
 def _collect_below(w: Writer, p: Params, s: _State, pointers: tuple[str, str, str]) -> None:
     """Keys and places of the elements that are not above the limit."""
     row, keys, numbers = pointers
-    limit = w.splat(w.load(s.limit, s.key), s.key)
+    limit = w.splat(w.load(s.high, s.key), s.key)
     w.store("0", s.found, "i64")
 
     def one(i: str | int, active: int, _: list[str]) -> list[str]:
@@ -203,8 +192,8 @@ def _collect_below(w: Writer, p: Params, s: _State, pointers: tuple[str, str, st
 
 def _keep(w: Writer, s: _State, keys: str, numbers: str, size: str | int) -> None:
     """Keep of collected elements those that are wanted, at the same addresses: they move to the front."""
-    limit = w.splat(w.load(s.limit, s.key), s.key)
-    last = w.splat(w.op(f"trunc i64 {w.load(s.last, 'i64')} to i32"), "i32")
+    limit = w.splat(w.load(s.high, s.key), s.key)
+    last = w.splat(_int32(w, w.load(s.last, "i64")), "i32")
     w.store("0", s.found, "i64")
 
     def one(i: str, _: list[str]) -> None:
@@ -217,9 +206,7 @@ def _keep(w: Writer, s: _State, keys: str, numbers: str, size: str | int) -> Non
     w.loop(size, one, step=w.lanes)
 
 
-def _take(
-    w: Writer, s: _State, pointers: tuple[str, str], chosen: str, keys: str, numbers: Callable[[], str]
-) -> None:
+def _take(w: Writer, s: _State, pointers: tuple[str, str], chosen: str, keys: str, numbers: Callable[[], str]) -> None:
     """Put the chosen lanes of keys and numbers behind those that were found.
 
     Each is stored, and the next one over it unless it is chosen: nothing branches.
@@ -232,7 +219,9 @@ def _take(
         at: str | int = w.load(s.found, "i64")
         for lane in range(lanes):
             w.store(w.op(f"extractelement {vec(s.key, lanes)} {keys}, i64 {lane}"), w.at(pointers[0], at, s.key), s.key)
-            w.store(w.op(f"extractelement {vec('i32', lanes)} {places}, i64 {lane}"), w.at(pointers[1], at, "i32"), "i32")
+            w.store(
+                w.op(f"extractelement {vec('i32', lanes)} {places}, i64 {lane}"), w.at(pointers[1], at, "i32"), "i32"
+            )
             at = w.add(at, w.op(f"and i64 {w.op(f'lshr i64 {which}, {lane}') if lane else which}, 1"))
         w.store(str(at), s.found, "i64")
 
@@ -241,8 +230,11 @@ def _take(
 
 def _numbers(w: Writer, i: str | int) -> str:
     """The vector i, i + 1, ..."""
-    start = str(i) if isinstance(i, int) else w.op(f"trunc i64 {i} to i32")
-    return w.binary("add", iota(w), w.splat(start, "i32"), "i32")
+    return w.binary("add", iota(w), w.splat(_int32(w, i), "i32"), "i32")
+
+
+def _int32(w: Writer, i: str | int) -> str:
+    return str(i) if isinstance(i, int) else w.op(f"trunc i64 {i} to i32")
 
 
 def _inside(w: Writer, value: str, active: int, other: str, type: str) -> str:
@@ -255,58 +247,74 @@ def _of_two(w: Writer, name: str, a: str, b: str, type: str) -> str:
     return w.call(f"llvm.{name}.v{w.lanes}{MANGLED[type]}", v, [(v, a), (v, b)])
 
 
-def _set_range(w: Writer, s: _State, low: str, high: str) -> None:
-    for name, value, to in (("umin", low, s.low), ("umax", high, s.high)):
-        joined = across(w, value, lambda a, b, n=name: _of_two(w, n, a, b, s.key), s.key)  # type: ignore[misc]
-        w.store(first(w, joined, s.key), to, s.key)
-
-
 # ---- limits
 
 
 def _find_limit(w: Writer, s: _State, keys: str, size: str | int, count: int) -> None:
-    """The limit of `count` of the keys, whole vectors of them; keys out of the range that is known are counted apart."""
+    """The limit of `count` of the keys; behind them stand the largest ones until the vector is full."""
     key = s.key
-    span = w.op(f"sub {key} {w.load(s.high, key)}, {w.load(s.low, key)}")
-    zeros = w.call(f"llvm.ctlz.{key}", key, [(key, span), ("i1", "false")])
-    w.store(_less(w, s, w.op(f"sub {key} {s.bits}, {zeros}"), _DIGIT), s.shift, key)
+    w.store("0", s.low, key)
+    w.store("-1", s.high, key)
     w.store(f"{count}", s.left, "i64")
     spare = size // _SPARE if isinstance(size, int) else w.op(f"udiv i64 {size}, {_SPARE}")
     most = w.add(spare, count)
 
     def digit() -> str:
-        _count_digits(w, s, keys, size)
+        shift = _find_range(w, s, keys, size)
+        _count_digits(w, s, keys, size, shift)
         bin, below, inside = _find_bin(w, s)
-        shift, left = w.load(s.shift, key), w.op(f"sub i64 {w.load(s.left, 'i64')}, {below}")
+        left = w.op(f"sub i64 {w.load(s.left, 'i64')}, {below}")
         far = w.op(f"trunc i64 {bin} to {key}") if key == "i32" else bin
         low = w.op(f"add {key} {w.load(s.low, key)}, {w.op(f'shl {key} {far}, {shift}')}")
         span = w.op(f"sub {key} {w.op(f'shl {key} 1, {shift}')}, 1")
         taken = w.op(f"add i64 {w.op(f'sub i64 {count}, {left}')}, {inside}")
         few = w.op(f"icmp sle i64 {taken}, {most}")
         w.store(low, s.low, key)
+        w.store(w.call(f"llvm.uadd.sat.{key}", key, [(key, low), (key, span)]), s.high, key)
         w.store(left, s.left, "i64")
-        w.store(w.call(f"llvm.uadd.sat.{key}", key, [(key, low), (key, span)]), s.limit, key)
-        w.store(_less(w, s, shift, _DIGIT), s.shift, key)
         w.store(w.op(f"zext i1 {few} to i8"), s.few, "i8")
         return w.op(f"or i1 {few}, {w.op(f'icmp eq {key} {shift}, 0')}")
 
     w.until(digit)
 
 
-def _less(w: Writer, s: _State, a: str, b: int) -> str:
-    """a - b, not less than 0."""
-    return w.call(f"llvm.usub.sat.{s.key}", s.key, [(s.key, a), (s.key, f"{b}")])
+def _find_range(w: Writer, s: _State, keys: str, size: str | int) -> str:
+    """Shrink the range to that of the keys in it; gives how many bits stand behind the first digit of their distances.
+
+    So keys that are far from all others cost one digit, not all.
+    """
+    key, v, most = s.key, vec(s.key, w.lanes), w.constant(-1, s.key)
+    low, high = (w.splat(w.load(at, key), key) for at in (s.low, s.high))
+    last = w.splat(_int32(w, w.add(size, -1)), "i32")
+
+    def one(i: str, ends: list[str]) -> list[str]:
+        read = w.vload(w.at(keys, i, key), type=key)
+        inside = w.binary("icmp ule", _numbers(w, i), last, "i32")
+        for test, end in (("uge", low), ("ule", high)):
+            inside = w.binary("and", inside, w.binary(f"icmp {test}", read, end, key), "i1")
+        others = (w.select(inside, read, other, key) for other in (most, "zeroinitializer"))
+        return [_of_two(w, name, a, b, key) for name, a, b in zip(_ENDS, ends, others, strict=True)]
+
+    found = []
+    for name, to, value in zip(
+        _ENDS, (s.low, s.high), w.loop(size, one, [(v, most), (v, "zeroinitializer")], step=w.lanes), strict=True
+    ):
+        joined = across(w, value, lambda a, b, n=name: _of_two(w, n, a, b, key), key)  # type: ignore[misc]
+        found.append(first(w, joined, key))
+        w.store(found[-1], to, key)
+    zeros = w.call(f"llvm.ctlz.{key}", key, [(key, w.op(f"sub {key} {found[1]}, {found[0]}")), ("i1", "false")])
+    return w.call(f"llvm.usub.sat.{key}", key, [(key, w.op(f"sub {key} {s.bits}, {zeros}")), (key, f"{_DIGIT}")])
 
 
-def _count_digits(w: Writer, s: _State, keys: str, size: str | int) -> None:
-    """How many keys have each digit, in both arrays together."""
+def _count_digits(w: Writer, s: _State, keys: str, size: str | int, shift: str) -> None:
+    """How many keys in the range have each digit of the distance from its low end, in both arrays together."""
     key, v = s.key, vec(s.key, w.lanes)
     fill_zero(w, s.bins, _ARRAYS * _BINS, "i32")
-    low, shift = (w.splat(w.load(at, key), key) for at in (s.low, s.shift))
+    low, far = w.splat(w.load(s.low, key), key), w.splat(shift, key)
 
     def one(i: str, _: list[str]) -> None:
         read = w.vload(w.at(keys, i, key), type=key)
-        digits = w.binary("lshr", w.binary("sub", read, low, key), shift, key)
+        digits = w.binary("lshr", w.binary("sub", read, low, key), far, key)
         digits = _of_two(w, "umin", digits, w.constant(1 << _DIGIT, key), key)
         for lane in range(w.lanes):
             digit = w.op(f"extractelement {v} {digits}, i64 {lane}")
@@ -324,19 +332,33 @@ def _find_bin(w: Writer, s: _State) -> tuple[str, str, str]:
     w.store("0", s.bin, "i64")
     w.store("0", s.below, "i64")
 
-    def one() -> str:
+    def pass_over(width: int) -> str:
         bin, below = w.load(s.bin, "i64"), w.load(s.below, "i64")
-        counts = [w.load(w.at(s.bins, w.add(bin, n * _BINS), "i32"), "i32") for n in range(_ARRAYS)]
-        inside = w.op(f"zext i32 {w.op(f'add i32 {counts[0]}, {counts[1]}')} to i64")
+        counts = [w.at(s.bins, w.add(bin, n * _BINS), "i32") for n in range(_ARRAYS)]
+        inside = _sum(w, counts, width)
         up = w.op(f"add i64 {below}, {inside}")
         here = w.op(f"icmp sge i64 {up}, {left}")
-        w.store(w.op(f"select i1 {here}, i64 {bin}, i64 {w.add(bin, 1)}"), s.bin, "i64")
+        w.store(w.op(f"select i1 {here}, i64 {bin}, i64 {w.add(bin, width)}"), s.bin, "i64")
         w.store(w.op(f"select i1 {here}, i64 {below}, i64 {up}"), s.below, "i64")
         w.store(inside, s.inside, "i64")
         return here
 
-    w.until(one)
+    for width in (_BLOCK, 1):
+        w.until(lambda width=width: pass_over(width))  # type: ignore[misc]
     return w.load(s.bin, "i64"), w.load(s.below, "i64"), w.load(s.inside, "i64")
+
+
+def _sum(w: Writer, pointers: list[str], width: int) -> str:
+    """Of so many counts from each address on: i64."""
+    if width == 1:
+        counts = [w.load(at, "i32") for at in pointers]
+        return w.op(f"zext i32 {reduce(lambda a, b: w.op(f'add i32 {a}, {b}'), counts)} to i64")
+    counts = [w.vload(w.at(at, i, "i32"), type="i32") for at in pointers for i in range(0, width, w.lanes)]
+
+    def add(a: str, b: str) -> str:
+        return w.binary("add", a, b, "i32")
+
+    return w.op(f"zext i32 {first(w, across(w, reduce(add, counts), add, 'i32'), 'i32')} to i64")
 
 
 def _find_last(w: Writer, s: _State, keys: str, size: str | int) -> None:
@@ -345,7 +367,7 @@ def _find_last(w: Writer, s: _State, keys: str, size: str | int) -> None:
     w.store(str(w.add(size, -1)), s.last, "i64")
 
     def search() -> None:
-        limit, left = w.load(s.limit, key), w.load(s.left, "i64")
+        limit, left = w.load(s.high, key), w.load(s.left, "i64")
 
         def one(i: str, values: list[str]) -> list[str]:
             equal = w.op(f"icmp eq {key} {w.load(w.at(keys, i, key), key)}, {limit}")

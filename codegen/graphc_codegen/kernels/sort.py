@@ -178,7 +178,9 @@ def by_bytes(w: Writer, row: Row, counters: str) -> None:
             i: str, _: list[str], n: int = n, bins: str = bins, source: str = source, target: str = target
         ) -> None:
             key = w.load(w.at(source, i, row.type), row.type)
-            number = _int32(w, i) if n == 0 and not row.placed else w.load(w.at(row.places[(n - 1) % 2], i, "i32"), "i32")
+            number = (
+                _int32(w, i) if n == 0 and not row.placed else w.load(w.at(row.places[(n - 1) % 2], i, "i32"), "i32")
+            )
             bin = w.at(bins, _byte(w, key, row.type, n), "i32")
             place = w.load(bin, "i32")
             w.store(w.op(f"add i32 {place}, 1"), bin, "i32")

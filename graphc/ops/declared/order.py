@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, Sample, TensorType, op
-from graphc.ir.lowering import CallBuilder
+from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import HALVES
 from graphc.ops.declared import padding
@@ -21,7 +21,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 RANKED = ("float32", "float64", "int32", "int64", "uint32", "uint64")
 _ALLOWED = (*RANKED, *HALVES)
 #: Of longer rows than this, and than so many times what is wanted, at most so many places are chosen without sorting.
-_SHORT, _TIMES, _MOST_CHOSEN = 64, 4, 64
+_SHORT, _TIMES, _MOST_CHOSEN = 64, 4, 32
+#: Rows of at least so many elements more than so many times what is wanted are narrowed before they are sorted; in the memory for
+#: that so many keys stand behind a row, and a part of it behind what is wanted.
+_BESIDES, _NARROWED, _BEHIND, _SPARE = 100, 2, 16, 8
 #: Threads that may share the rows of an argsort: each takes scratch memory.
 _PARTS = 16
 
@@ -51,36 +54,35 @@ def _sorted_places(x: Array, descending: bool) -> Array:
     return np.argsort(-x, axis=-1, kind="stable").astype(np.int32)
 
 
-import os
-_NARROWED=int(os.environ.get("NARROWED","64")); _NARROW8=int(os.environ.get("NARROW8","4"))
-def partial_scratch(size, count, wide):
-    n = size + 16 + count + size // 8
-    return n + (-(-n // 2) if wide else n)
-
-
 def _argsort_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     (x,) = inputs
     size = x.type.shape[-1]
     if not size or not x.type.size:
         return
     rows, count = x.type.size // size, attrs["count"]
-    order = {"rows": rows, "size": size, "dtype": x.type.dtype, "descending": attrs["descending"]}
+    order: dict[str, Any] = {"rows": rows, "size": size, "dtype": x.type.dtype, "descending": attrs["descending"]}
     if 0 < count <= _MOST_CHOSEN and size > max(_SHORT, _TIMES * count):
         k.call("first_places", inputs, outputs, **order, count=count)
         return
-    parts, wide = min(rows, _PARTS), x.type.dtype.endswith("64")
-    if 0 < count < size and size > _NARROWED and count * 8 <= size * _NARROW8:
-        pr = partial_scratch(size, count, wide)
-        scratch = k.temp(TensorType("int64" if wide else "int32", (parts * pr,)))
-        k.call("partial_argsort", inputs, (scratch, outputs[0]), **order, count=count, parts=parts)
-        return
-    words = 2 * size + (-(-size // 2) if wide else size)
-    scratch = k.temp(TensorType("int64" if wide else "int32", (parts * words,)))
+    order["parts"] = parts = min(rows, _PARTS)
     some = 0 < count < size
+    if some and _BESIDES + _NARROWED * count <= size:
+        room = size + _BEHIND + count + size // _SPARE
+        scratch = _scratch(k, x, parts, (room, room))
+        k.call("partial_argsort", inputs, (scratch, outputs[0]), **order, count=count)
+        return
+    scratch = _scratch(k, x, parts, (2 * size, size))
     places = k.temp(TensorType("int32", x.type.shape)) if some else outputs[0]
-    k.call("argsort", inputs, (scratch, places), **order, parts=parts)
+    k.call("argsort", inputs, (scratch, places), **order)
     if some:
         k.copy(places, outputs[0], (rows, count), 0, (size, 1), 0, (count, 1))
+
+
+def _scratch(k: CallBuilder, x: Operand, parts: int, room: tuple[int, int]) -> Operand:
+    """Memory for so many keys and int32 places of each part."""
+    (keys, places), wide = room, x.type.dtype.endswith("64")
+    words = keys + (-(-places // 2) if wide else places)
+    return k.temp(TensorType("int64" if wide else "int32", (parts * words,)))
 
 
 def _search_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -135,7 +137,10 @@ op(
         Sample((integers(3, 9, low=-9, high=9, dtype="int64"),), {"descending": True}),
         Sample((_rows(),), {"descending": True, "count": 5}),
         Sample((floats(2, 3, 17),), {"count": 3}),
+        Sample((floats(3, 400),), {"descending": True, "count": 30}),
         Sample((floats(3, 400),), {"descending": True, "count": 64}),
+        Sample((integers(3, 1201, low=-99, high=99),), {"count": 70}),
+        Sample((integers(2, 301, low=-9, high=9, dtype="int64"),), {"descending": True, "count": 99}),
         Sample((integers(2, 300, low=-9, high=9, dtype="int64"),), {"count": 9}),
         Sample((floats(4, 0),)),
         Sample((floats(0, 4),)),
