@@ -38,7 +38,12 @@ _BEHIND = 16
 
 def _room(p: Params) -> int:
     """Elements that a row has at most when it is sorted."""
-    return int(p["count"] + p["size"] // _SPARE)
+    return int(_wanted(p) + p["size"] // _SPARE)
+
+
+def _wanted(p: Params) -> int:
+    """Places of a row."""
+    return 1 if p["last"] else int(p["count"])
 
 
 def _words(p: Params) -> int:
@@ -48,14 +53,14 @@ def _words(p: Params) -> int:
 
 
 def partial_argsort_operands(p: Params) -> tuple[Operand, ...]:
-    """x [rows, size] of `dtype` (32 or 64 bits) -> scratch, places int32 [rows, count].
+    """x [rows, size] of `dtype` (32 or 64 bits) -> scratch, places int32 [rows, count], [rows, 1] if only the `last` is wanted.
 
     At most `parts` threads share the rows.
     """
     return (
         Operand(p["dtype"], p["rows"] * p["size"], "in"),
         Operand(f"int{bits_of(p['dtype'])}", p["parts"] * _words(p), "out"),
-        Operand("int32", p["rows"] * p["count"], "out"),
+        Operand("int32", p["rows"] * _wanted(p), "out"),
     )
 
 
@@ -63,8 +68,9 @@ def partial_argsort_operands(p: Params) -> tuple[Operand, ...]:
 class _State:
     """Addresses of what is known of a row.
 
+    only        whether only the last one is wanted
     low, high   the range of keys that may be the last wanted one; in the end what is not above `high` is taken, of those that
-                equal it only the elements until number `last`
+                equal it only the elements until number `last`. If `only` is so, nothing below `low`, nor before number `start`
     left        how many of the wanted elements are not below `low`
     bin         of the digit of the last wanted key; how many keys are `below` it, and `inside`
     few         whether all elements in that bin are taken
@@ -73,12 +79,14 @@ class _State:
     """
 
     bits: int
+    only: bool
     low: str
     high: str
     left: str
     bin: str
     below: str
     inside: str
+    start: str
     last: str
     found: str
     few: str
@@ -89,16 +97,19 @@ class _State:
         return f"i{self.bits}"
 
 
-def _state(w: Writer, bits: int) -> _State:
-    types = [f"i{bits}"] * 2 + ["i64"] * 6 + ["i8", f"[{_ARRAYS * _BINS} x i32]"]
-    return _State(bits, *(w.op(f"alloca {type}, align 64") for type in types))
+def _state(w: Writer, p: Params) -> _State:
+    bits = bits_of(p["dtype"])
+    types = [f"i{bits}"] * 2 + ["i64"] * 7 + ["i8", f"[{_ARRAYS * _BINS} x i32]"]
+    return _State(bits, p["last"], *(w.op(f"alloca {type}, align 64") for type in types))
 
 
 def partial_argsort_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """places[r] lists the first `count` elements of row r as `argsort` orders them; `size` is not less than `count`."""
+    """places[r] lists the first `count` elements of row r as `argsort` orders them, or the `last` of these alone; `size` is not
+    less than `count`.
+    """
     x, scratch, places = pointers
-    size, count, parts = p["size"], p["count"], p["parts"]
-    state, counters = _state(w, bits_of(p["dtype"])), w.op(f"alloca [{COUNTERS} x i32], align 64")
+    size, wanted, parts = p["size"], _wanted(p), p["parts"]
+    state, counters = _state(w, p), w.op(f"alloca [{COUNTERS} x i32], align 64")
     key = state.key
 
     def part(n: str | int) -> None:
@@ -112,12 +123,14 @@ def partial_argsort_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             found = w.load(state.found, "i64")
             by_bytes(w, Row((keys, other), (spare, numbers), key, found, placed=True), counters)
 
+            chosen = w.at(numbers, w.add(w.load(state.left, "i64"), -1), "i32") if p["last"] else numbers
+            to = w.at(places, w.mul(r, wanted), "i32")
+
             def copy(i: str | int, active: int, _: list[str]) -> list[str]:
-                w.vstore(w.vload(w.at(numbers, i, "i32"), active, "i32"), w.at(to, i, "i32"), active, "i32")
+                w.vstore(w.vload(w.at(chosen, i, "i32"), active, "i32"), w.at(to, i, "i32"), active, "i32")
                 return []
 
-            to = w.at(places, w.mul(r, count), "i32")
-            along(w, count, (), copy)
+            along(w, wanted, (), copy)
 
         w.part(n, parts, p["rows"], one)
 
@@ -143,6 +156,7 @@ def _narrow(w: Writer, p: Params, s: _State, pointers: tuple[str, str, str, str]
     _least_of_columns(w, p, s, (row, spare), columns)
     _find_limit(w, s, spare, columns, count)
     _collect_below(w, p, s, (row, keys, numbers))
+    w.store(f"{count}", s.left, "i64")
     found = w.load(s.found, "i64")
     w.when(w.op(f"icmp sgt i64 {found}, {count + count // 4}"), lambda: choose(found))
 
@@ -192,8 +206,8 @@ def _collect_below(w: Writer, p: Params, s: _State, pointers: tuple[str, str, st
 
 def _keep(w: Writer, s: _State, keys: str, numbers: str, size: str | int) -> None:
     """Keep of collected elements those that are wanted, at the same addresses: they move to the front."""
-    limit = w.splat(w.load(s.high, s.key), s.key)
-    last = w.splat(_int32(w, w.load(s.last, "i64")), "i32")
+    low, limit = (w.splat(w.load(end, s.key), s.key) for end in (s.low, s.high))
+    start, last = (w.splat(_int32(w, w.load(end, "i64")), "i32") for end in (s.start, s.last))
     w.store("0", s.found, "i64")
 
     def one(i: str, _: list[str]) -> None:
@@ -201,6 +215,9 @@ def _keep(w: Writer, s: _State, keys: str, numbers: str, size: str | int) -> Non
         early = w.binary("icmp ule", _numbers(w, i), last, "i32")
         equal = w.binary("and", w.binary("icmp eq", read, limit, s.key), early, "i1")
         chosen = w.binary("or", w.binary("icmp ult", read, limit, s.key), equal, "i1")
+        if s.only:
+            chosen = w.binary("and", chosen, w.binary("icmp uge", read, low, s.key), "i1")
+            chosen = w.binary("and", chosen, w.binary("icmp uge", _numbers(w, i), start, "i32"), "i1")
         _take(w, s, (keys, numbers), chosen, read, lambda: w.vload(w.at(numbers, i, "i32"), type="i32"))
 
     w.loop(size, one, step=w.lanes)
@@ -257,7 +274,6 @@ def _find_limit(w: Writer, s: _State, keys: str, size: str | int, count: int) ->
     w.store("-1", s.high, key)
     w.store(f"{count}", s.left, "i64")
     spare = size // _SPARE if isinstance(size, int) else w.op(f"udiv i64 {size}, {_SPARE}")
-    most = w.add(spare, count)
 
     def digit() -> str:
         shift = _find_range(w, s, keys, size)
@@ -267,8 +283,7 @@ def _find_limit(w: Writer, s: _State, keys: str, size: str | int, count: int) ->
         far = w.op(f"trunc i64 {bin} to {key}") if key == "i32" else bin
         low = w.op(f"add {key} {w.load(s.low, key)}, {w.op(f'shl {key} {far}, {shift}')}")
         span = w.op(f"sub {key} {w.op(f'shl {key} 1, {shift}')}, 1")
-        taken = w.op(f"add i64 {w.op(f'sub i64 {count}, {left}')}, {inside}")
-        few = w.op(f"icmp sle i64 {taken}, {most}")
+        few = w.op(f"icmp sle i64 {inside}, {spare if s.only else w.add(left, spare)}")
         w.store(low, s.low, key)
         w.store(w.call(f"llvm.uadd.sat.{key}", key, [(key, low), (key, span)]), s.high, key)
         w.store(left, s.left, "i64")
@@ -364,6 +379,7 @@ def _sum(w: Writer, pointers: list[str], width: int) -> str:
 def _find_last(w: Writer, s: _State, keys: str, size: str | int) -> None:
     """The number of the last element that is taken: of those that equal the limit, as many as are wanted."""
     key = s.key
+    w.store("0", s.start, "i64")
     w.store(str(w.add(size, -1)), s.last, "i64")
 
     def search() -> None:
@@ -375,13 +391,17 @@ def _find_last(w: Writer, s: _State, keys: str, size: str | int) -> None:
             before = w.op(f"icmp slt i64 {seen}, {left}")
             return [seen, w.op(f"add i64 {values[1]}, {w.op(f'zext i1 {before} to i64')}")]
 
-        w.store(w.loop(size, one, [("i64", "0"), ("i64", "0")])[1], s.last, "i64")
+        _, last = w.loop(size, one, [("i64", "0"), ("i64", "0")])
+        w.store(last, s.last, "i64")
+        if s.only:
+            w.store(last, s.start, "i64")
+            w.store("1", s.left, "i64")
 
     w.when(w.op(f"icmp eq i8 {w.load(s.few, 'i8')}, 0"), search)
 
 
 def partial_argsort_twin(p: Params, x: Array, scratch: Array, places: Array) -> None:
-    places[:] = ordered(p, x)[:, : p["count"]].reshape(-1)
+    places[:] = ordered(p, x)[:, p["count"] - _wanted(p) : p["count"]].reshape(-1)
     scratch[:] = 0
 
 

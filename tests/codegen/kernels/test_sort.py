@@ -89,15 +89,15 @@ def test_first_places(rows: int, size: int, count: int, dtype: str, descending: 
 @given(
     rows=st.integers(1, 4), size=st.sampled_from([1, 2, 15, 16, 17, 33, 65, 101, 257, 1009, 2503]),
     count=st.sampled_from([1, 2, 9, 17, 65, 100, 503, 2503]),
-    dtype=st.sampled_from(DTYPES), descending=st.booleans(), how=st.sampled_from(HOW),
+    dtype=st.sampled_from(DTYPES), descending=st.booleans(), last=st.booleans(), how=st.sampled_from(HOW),
     parts=st.integers(1, 3), seed=st.integers(0, 99),
 )  # fmt: skip
 def test_partial_argsort(
-    rows: int, size: int, count: int, dtype: str, descending: bool, how: str, parts: int, seed: int
+    rows: int, size: int, count: int, dtype: str, descending: bool, last: bool, how: str, parts: int, seed: int
 ) -> None:
     x, count = arranged(values(dtype, rows * size, seed).reshape(rows, size), how, seed), min(count, size)
-    order = {"rows": rows, "size": size, "count": count, "dtype": dtype, "descending": descending}
-    expected = np.concatenate([ordered(row, descending)[:count] for row in x])
+    order = {"rows": rows, "size": size, "count": count, "dtype": dtype, "descending": descending, "last": last}
+    expected = np.concatenate([ordered(row, descending)[count - 1 if last else 0 : count] for row in x])
     for where, outputs in run_all("partial_argsort", order | {"parts": min(parts, rows)}, x).items():
         np.testing.assert_array_equal(outputs[-1], expected, err_msg=where)
 
