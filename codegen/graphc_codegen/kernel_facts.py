@@ -221,6 +221,7 @@ KERNEL_FACTS = {
     "gather_elements": KernelFacts(),
     "scatter_elements": KernelFacts(terms=_scattered, float64=True),
     "argsort": KernelFacts(scratch=True),
+    "partial_argsort": KernelFacts(scratch=True),
     "first_places": KernelFacts(),
     "search": KernelFacts(),
     "pack_factor": KernelFacts(),

@@ -21,6 +21,8 @@ from graphc_codegen.writer import Writer, vec
 SHORT = 64
 #: Values of a byte; bytes that are counted at once.
 _BINS, _DIGITS = 256, 4
+#: Numbers of int32 that sorting by bytes counts in.
+COUNTERS = _BINS * _DIGITS
 #: Values that a row is searched for at once.
 _SEARCHES = 8
 
@@ -50,13 +52,17 @@ def argsort_operands(p: Params) -> tuple[Operand, ...]:
 
 
 @dataclass(frozen=True)
-class _Row:
-    """Pointers of the row that is sorted: keys, twice, places, twice; the type of a key and how many there are."""
+class Row:
+    """Pointers of the row that is sorted: keys, twice, places, twice; the type of a key and how many there are.
+
+    Elements have the places that stand in the second array of them, if they are `placed`, else their numbers.
+    """
 
     keys: tuple[str, str]
     places: tuple[str, str]
     type: str
-    size: int
+    size: int | str
+    placed: bool = False
 
 
 def argsort_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
@@ -64,7 +70,7 @@ def argsort_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     x, scratch, places = pointers
     rows, size, parts = p["rows"], p["size"], p["parts"]
     key, memory = f"i{bits_of(p['dtype'])}", REGISTER[p["dtype"]]
-    counters = "" if size <= SHORT else w.op(f"alloca [{_BINS * _DIGITS} x i32], align 64")
+    counters = "" if size <= SHORT else w.op(f"alloca [{COUNTERS} x i32], align 64")
 
     def part(n: str | int) -> None:
         start = w.at(scratch, w.mul(n, _words(p)), key)
@@ -72,16 +78,14 @@ def argsort_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         spare = w.at(start, 2 * size, key)
 
         def one(r: str | int) -> None:
-            row = _Row((start, other), (spare, w.at(places, w.mul(r, size), "i32")), key, size)
+            row = Row((start, other), (spare, w.at(places, w.mul(r, size), "i32")), key, size)
             _write_keys(w, p, w.at(x, w.mul(r, size), memory), start)
             if size <= SHORT:
                 _by_rank(w, row)
             else:
-                _by_bytes(w, row, counters)
+                by_bytes(w, row, counters)
 
-        first = w.op(f"udiv i64 {w.mul(n, rows)}, {parts}") if parts > 1 else 0
-        end = w.op(f"udiv i64 {w.mul(w.add(n, 1), rows)}, {parts}") if parts > 1 else rows
-        w.turns((first, end), lambda r, _: one(r))
+        w.part(n, parts, rows, one)
 
     w.share(parts, part)
 
@@ -118,8 +122,9 @@ def keys_at(w: Writer, p: Params, x: str, i: str | int, active: int) -> str:
     return w.select(nan, w.constant(ones, type), made, type)
 
 
-def _by_rank(w: Writer, row: _Row) -> None:
+def _by_rank(w: Writer, row: Row) -> None:
     """Count before each element those that are less, or equal and earlier; its number goes to that place."""
+    assert isinstance(row.size, int)
     keys, ranks, places = row.keys[0], row.keys[1], row.places[1]
     v = vec("i32", w.lanes)
     for base in range(0, row.size, w.lanes):
@@ -157,8 +162,11 @@ def _int32(w: Writer, i: str | int) -> str:
     return str(i) if isinstance(i, int) else w.op(f"trunc i64 {i} to i32")
 
 
-def _by_bytes(w: Writer, row: _Row, counters: str) -> None:
-    """Deal the elements into places by one byte of their keys after the other, the last one first."""
+def by_bytes(w: Writer, row: Row, counters: str) -> None:
+    """Deal the elements into places by one byte of their keys after the other, the last one first.
+
+    The sorted places are in the second array of them. counters: COUNTERS numbers of int32.
+    """
     passes = int(row.type[1:]) // 8
     for n in range(passes):
         source, target = row.keys[n % 2], row.keys[1 - n % 2]
@@ -170,7 +178,9 @@ def _by_bytes(w: Writer, row: _Row, counters: str) -> None:
             i: str, _: list[str], n: int = n, bins: str = bins, source: str = source, target: str = target
         ) -> None:
             key = w.load(w.at(source, i, row.type), row.type)
-            number = _int32(w, i) if n == 0 else w.load(w.at(row.places[(n - 1) % 2], i, "i32"), "i32")
+            number = (
+                _int32(w, i) if n == 0 and not row.placed else w.load(w.at(row.places[(n - 1) % 2], i, "i32"), "i32")
+            )
             bin = w.at(bins, _byte(w, key, row.type, n), "i32")
             place = w.load(bin, "i32")
             w.store(w.op(f"add i32 {place}, 1"), bin, "i32")
@@ -189,14 +199,14 @@ def _byte(w: Writer, key: str, type: str, n: int) -> str:
     return byte if type == "i64" else w.op(f"zext {type} {byte} to i64")
 
 
-def _count(w: Writer, row: _Row, keys: str, counters: str, first: int) -> None:
+def _count(w: Writer, row: Row, keys: str, counters: str, first: int) -> None:
     """Where the elements with each value of four bytes begin, from byte `first` on."""
 
     def clear(i: str | int, active: int, _: list[str]) -> list[str]:
         w.vstore("zeroinitializer", w.at(counters, i, "i32"), active, "i32")
         return []
 
-    along(w, _BINS * _DIGITS, (), clear)
+    along(w, COUNTERS, (), clear)
 
     def count(i: str, _: list[str]) -> None:
         key = w.load(w.at(keys, i, row.type), row.type)

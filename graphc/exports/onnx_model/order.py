@@ -22,15 +22,19 @@ def _argsort(w: Writer, n: View, x: str) -> str:
     if not n.types[0].size:
         return w.filled(0, n.type)
     x, dtype = _comparable(w, n, x)
-    descending, size, count = n["descending"], w.ints(n.types[0].shape[-1]), w.ints(n.type.shape[-1])
+    descending, size, count = n["descending"], w.ints(n.types[0].shape[-1]), w.ints(n["count"] or n.type.shape[-1])
+
+    def wanted(places: str) -> str:
+        return w.cast(w("Gather", places, w.ints(-1), axis=-1) if n["last"] else places, "int32")
+
     if not n.types[0].is_float:
-        return w.cast(w.nodes("TopK", [x, count], 2, axis=-1, largest=int(descending))[1], "int32")
+        return wanted(w.nodes("TopK", [x, count], 2, axis=-1, largest=int(descending))[1])
     absent = w("IsNaN", x)
     last = w.number(float("-inf") if descending else float("inf"), dtype)
     _, places = w.nodes("TopK", [w("Where", absent, last, x), size], 2, axis=-1, largest=int(descending))
     flags = w("GatherElements", w.cast(absent, "int32"), places, axis=-1)
     _, behind = w.nodes("TopK", [flags, count], 2, axis=-1, largest=0)
-    return w.cast(w("GatherElements", places, behind, axis=-1), "int32")
+    return wanted(w("GatherElements", places, behind, axis=-1))
 
 
 @rule("SearchSorted")

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, Sample, TensorType, op
-from graphc.ir.lowering import CallBuilder
+from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import HALVES
 from graphc.ops.declared import padding
@@ -21,7 +21,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 RANKED = ("float32", "float64", "int32", "int64", "uint32", "uint64")
 _ALLOWED = (*RANKED, *HALVES)
 #: Of longer rows than this, and than so many times what is wanted, at most so many places are chosen without sorting.
-_SHORT, _TIMES, _MOST_CHOSEN = 64, 4, 64
+_SHORT, _TIMES, _MOST_CHOSEN = 64, 4, 32
+#: Rows of at least so many elements more than so many times what is wanted are narrowed before they are sorted; in the memory for
+#: that so many keys stand behind a row, and a part of it behind what is wanted.
+_BESIDES, _NARROWED, _BEHIND, _SPARE = 150, 2, 16, 8
 #: Threads that may share the rows of an argsort: each takes scratch memory.
 _PARTS = 16
 
@@ -33,12 +36,14 @@ def _argsort_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ShapeError(f"Argsort: x is {x}, which has no axis to sort")
     if not 0 <= attrs["count"] <= x.shape[-1]:
         raise ArgumentValueError(f"Argsort: count is {attrs['count']}, the last axis of {x} has {x.shape[-1]}")
-    return (TensorType("int32", (*x.shape[:-1], attrs["count"] or x.shape[-1])),)
+    if attrs["last"] and not attrs["count"]:
+        raise ArgumentValueError("Argsort: count is 0: that has no last place")
+    return (TensorType("int32", (*x.shape[:-1], 1 if attrs["last"] else attrs["count"] or x.shape[-1])),)
 
 
-def _argsort_ref(x: Array, descending: bool, count: int) -> Array:
+def _argsort_ref(x: Array, descending: bool, count: int, last: bool) -> Array:
     places = _sorted_places(x, descending)
-    return places[..., :count] if count else places
+    return places[..., count - 1 if last else 0 : count] if count else places
 
 
 def _sorted_places(x: Array, descending: bool) -> Array:
@@ -56,19 +61,35 @@ def _argsort_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: A
     size = x.type.shape[-1]
     if not size or not x.type.size:
         return
-    rows, count = x.type.size // size, attrs["count"]
-    order = {"rows": rows, "size": size, "dtype": x.type.dtype, "descending": attrs["descending"]}
+    rows, count, last = x.type.size // size, attrs["count"], attrs["last"]
+    order: dict[str, Any] = {"rows": rows, "size": size, "dtype": x.type.dtype, "descending": attrs["descending"]}
     if 0 < count <= _MOST_CHOSEN and size > max(_SHORT, _TIMES * count):
-        k.call("first_places", inputs, outputs, **order, count=count)
+        places = k.temp(TensorType("int32", (rows, count))) if last else outputs[0]
+        k.call("first_places", inputs, (places,), **order, count=count)
+        if last:
+            k.copy(places, outputs[0], (rows, 1), count - 1, (count, 1), 0, (1, 1))
         return
-    parts, wide = min(rows, _PARTS), x.type.dtype.endswith("64")
-    words = 2 * size + (-(-size // 2) if wide else size)
-    scratch = k.temp(TensorType("int64" if wide else "int32", (parts * words,)))
-    some = 0 < count < size
+    order["parts"] = parts = min(rows, _PARTS)
+    some = last or 0 < count < size
+    # One place alone takes no sort.
+    if some and _BESIDES + (0 if last else _NARROWED * count) <= size:
+        room = size + _BEHIND + (1 if last else count) + size // _SPARE
+        scratch = _scratch(k, x, parts, (room, room))
+        k.call("partial_argsort", inputs, (scratch, outputs[0]), **order, count=count, last=last)
+        return
+    scratch = _scratch(k, x, parts, (2 * size, size))
     places = k.temp(TensorType("int32", x.type.shape)) if some else outputs[0]
-    k.call("argsort", inputs, (scratch, places), **order, parts=parts)
+    k.call("argsort", inputs, (scratch, places), **order)
     if some:
-        k.copy(places, outputs[0], (rows, count), 0, (size, 1), 0, (count, 1))
+        start, wanted = (count - 1, 1) if last else (0, count)
+        k.copy(places, outputs[0], (rows, wanted), start, (size, 1), 0, (wanted, 1))
+
+
+def _scratch(k: CallBuilder, x: Operand, parts: int, room: tuple[int, int]) -> Operand:
+    """Memory for so many keys and int32 places of each part."""
+    (keys, places), wide = room, x.type.dtype.endswith("64")
+    words = keys + (-(-places // 2) if wide else places)
+    return k.temp(TensorType("int64" if wide else "int32", (parts * words,)))
 
 
 def _search_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -108,7 +129,7 @@ def _rows() -> Array:
 op(
     "Argsort",
     "x",
-    attrs={"descending": False, "count": 0},
+    attrs={"descending": False, "count": 0, "last": False},
     infer=_argsort_infer,
     ref=_argsort_ref,
     grad=NO_GRAD,
@@ -123,13 +144,19 @@ op(
         Sample((integers(3, 9, low=-9, high=9, dtype="int64"),), {"descending": True}),
         Sample((_rows(),), {"descending": True, "count": 5}),
         Sample((floats(2, 3, 17),), {"count": 3}),
+        Sample((floats(3, 400),), {"descending": True, "count": 30}),
         Sample((floats(3, 400),), {"descending": True, "count": 64}),
+        Sample((integers(3, 1201, low=-99, high=99),), {"count": 70}),
+        Sample((integers(2, 301, low=-9, high=9, dtype="int64"),), {"descending": True, "count": 99}),
         Sample((integers(2, 300, low=-9, high=9, dtype="int64"),), {"count": 9}),
+        Sample((_rows(),), {"count": 38, "last": True}),
+        Sample((floats(3, 400),), {"count": 7, "last": True}),
+        Sample((integers(3, 1201, low=-99, high=99),), {"count": 601, "last": True}),
         Sample((floats(4, 0),)),
         Sample((floats(0, 4),)),
     ],
-    doc="int32: the places that sort the last axis, the first `count` of them unless that is 0; equal elements keep their order,"
-    " NaN comes last, `descending`, too",
+    doc="int32: the places that sort the last axis, the first `count` of them unless that is 0, or the `last` of these alone;"
+    " equal elements keep their order, NaN comes last, `descending`, too",
 )
 
 op(

@@ -32,7 +32,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import nansum, reduce_all, reduce_any, reduce_sum
 from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
-from graphc.ops.functional.sorting import median, sorting_places
+from graphc.ops.functional.sorting import element_in_order, median, sorting_places
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -150,10 +150,9 @@ def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Te
     x = reshape(input, (1,)) if not input.ndim else moveaxis(input, at, -1)
     if x.tensor_type.is_float:
         known = reduce_sum(cast_to(logical_not(isnan(x)), "int32"), -1)
-        place = maximum(bitwise_right_shift(sub(known, 1), 1), 0)
+        value, where = taken_at(x, maximum(bitwise_right_shift(sub(known, 1), 1), 0))
     else:
-        place = Tensor(np.full(x.shape[:-1], (x.shape[-1] - 1) // 2, np.int32))
-    value, where = taken_at(x, place)
+        value, where = element_in_order(x, (x.shape[-1] - 1) // 2)
     if keepdims and input.ndim:
         return expand_dims(value, at), expand_dims(where, at)
     return value, where
@@ -180,7 +179,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
         raise ArgumentValueError(
             f"kthvalue: k is {k}, axis {at} of {input.tensor_type} has {x.shape[-1]}", loc=user_loc()
         )
-    value, where = taken_at(x, Tensor(np.full(x.shape[:-1], k - 1, np.int32)))
+    value, where = element_in_order(x, k - 1)
     if keepdim and input.ndim:
         return expand_dims(value, at), expand_dims(where, at)
     return value, where

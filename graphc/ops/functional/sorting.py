@@ -29,6 +29,12 @@ def sorting_places(x: Tensor, descending: bool = False, count: int = 0) -> Tenso
     return call("Argsort", comparable(x), descending=descending, count=count)
 
 
+def element_in_order(x: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """(the element that has a number, from 0 on, when the last axis is sorted, NaN last; its int64 place), without that axis."""
+    place = call("Argsort", comparable(x), count=number + 1, last=True)
+    return getitem(gather_elements(x, -1, place), (..., 0)), cast(getitem(place, (..., 0)), "int64")
+
+
 def comparable(x: Tensor) -> Tensor:
     """x, or its elements in the dtype in which kernels compare them."""
     return x if x.tensor_type.dtype in RANKED or x.tensor_type.is_float else cast_to(x, "int32")
@@ -77,8 +83,9 @@ def median(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Tenso
     if not input.ndim and axis in (0, -1):
         return input.value(), zeros_like(input, "int64")
     at = check_axis("median", axis, input.ndim)
-    values, places = ordered(moveaxis(input, at, -1), (input.shape[at] + 1) // 2, False)
-    value, index = getitem(values, (..., -1)), cast(getitem(places, (..., -1)), "int64")
+    if not input.shape[at]:
+        raise ArgumentValueError(f"median: axis {at} of {input.tensor_type} has no elements", loc=user_loc())
+    value, index = element_in_order(moveaxis(input, at, -1), (input.shape[at] - 1) // 2)
     return (expand_dims(value, at), expand_dims(index, at)) if keepdims else (value, index)
 
 

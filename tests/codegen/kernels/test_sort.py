@@ -24,6 +24,30 @@ def values(dtype: str, count: int, seed: int) -> Array:
     return np.where(rng.random(count) < 0.4, rng.choice(np.array([info.min, info.max, 0, 7], dtype), count), x)
 
 
+#: What rows are like: among them those whose small elements stand in one column, and those of elements that differ by little.
+HOW = ["random", "sorted", "equal", "NaN", "column", "near", "few"]
+
+
+def arranged(x: Array, how: str, seed: int) -> Array:
+    """Rows like that of some values."""
+    rng, size = np.random.default_rng(seed), x.shape[1]
+    if how == "sorted":
+        return np.sort(x, axis=1)[:, :: -1 if seed % 2 else 1].copy()
+    if how == "equal":
+        x[:, seed % size :] = x[0, 0]
+    elif how == "NaN" and x.dtype.kind == "f":
+        x[:, :: 1 + seed % 5] = np.nan
+    elif how == "column":
+        ends = np.sort(x, axis=None)
+        x[:, :: max(1, size // 8 // 8 * 8)] = ends[0]
+        x[:, 1 :: max(1, size // 8 // 8 * 8)] = ends[-1]
+    elif how == "near":
+        x[:] = 1000 + rng.random(x.shape) if x.dtype.kind == "f" else rng.integers(10**6, 10**6 + 5000, x.shape)
+    elif how == "few":
+        x[:] = rng.integers(0, 7, x.shape)
+    return x
+
+
 def ordered(x: Array, descending: bool) -> Array:
     """Stable, NaN last, one element after the other."""
     nan, listed = np.isnan(x), x.tolist()
@@ -49,22 +73,33 @@ def test_argsort(rows: int, size: int, dtype: str, descending: bool, parts: int,
 @given(
     rows=st.integers(1, 5), size=st.sampled_from([1, 2, 15, 16, 17, 33, 65, 100, 257, 1000]),
     count=st.sampled_from([1, 2, 8, 9, 17, 64]),
-    dtype=st.sampled_from(DTYPES), descending=st.booleans(), how=st.sampled_from(["random", "sorted", "equal", "NaN"]),
+    dtype=st.sampled_from(DTYPES), descending=st.booleans(), how=st.sampled_from(HOW),
     seed=st.integers(0, 99),
 )  # fmt: skip
 def test_first_places(rows: int, size: int, count: int, dtype: str, descending: bool, how: str, seed: int) -> None:
-    x = values(dtype, rows * size, seed).reshape(rows, size)
-    if how == "sorted":
-        x = np.sort(x, axis=1)[:, :: -1 if seed % 2 else 1].copy()
-    elif how == "equal":
-        x[:, seed % size :] = x[0, 0]
-    elif how == "NaN" and dtype.startswith("float"):
-        x[:, :: 1 + seed % 5] = np.nan
+    x = arranged(values(dtype, rows * size, seed).reshape(rows, size), how, seed)
     count = min(count, size)
     params = {"rows": rows, "size": size, "count": count, "dtype": dtype, "descending": descending}
     expected = np.concatenate([ordered(row, descending)[:count] for row in x])
     for where, (places,) in run_all("first_places", params, x).items():
         np.testing.assert_array_equal(places, expected, err_msg=where)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=st.integers(1, 4), size=st.sampled_from([1, 2, 15, 16, 17, 33, 65, 101, 257, 1009, 2503]),
+    count=st.sampled_from([1, 2, 9, 17, 65, 100, 503, 2503]),
+    dtype=st.sampled_from(DTYPES), descending=st.booleans(), last=st.booleans(), how=st.sampled_from(HOW),
+    parts=st.integers(1, 3), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_partial_argsort(
+    rows: int, size: int, count: int, dtype: str, descending: bool, last: bool, how: str, parts: int, seed: int
+) -> None:
+    x, count = arranged(values(dtype, rows * size, seed).reshape(rows, size), how, seed), min(count, size)
+    order = {"rows": rows, "size": size, "count": count, "dtype": dtype, "descending": descending, "last": last}
+    expected = np.concatenate([ordered(row, descending)[count - 1 if last else 0 : count] for row in x])
+    for where, outputs in run_all("partial_argsort", order | {"parts": min(parts, rows)}, x).items():
+        np.testing.assert_array_equal(outputs[-1], expected, err_msg=where)
 
 
 @settings(max_examples=40, deadline=None)
