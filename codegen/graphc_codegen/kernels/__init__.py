@@ -35,6 +35,7 @@ from graphc_codegen.kernels.softmax.rows import (
     SOFTMAX_GRAD,
 )
 from graphc_codegen.kernels.sort import ARGSORT, SEARCH
+from graphc_codegen.kernels.triangular import TRIANGULAR_SOLVE
 from graphc_codegen.kernels.window import WINDOW_CLOSE, WINDOW_FOLD, WINDOW_OPEN, WINDOW_PUT, WINDOW_TAKE
 from graphc_codegen.kernels.winograd.batch import CONV2D_BATCH_WINOGRAD
 from graphc_codegen.kernels.winograd.batch_filter_grad import CONV2D_FILTER_GRAD_BATCH_WINOGRAD
@@ -86,6 +87,7 @@ EMITTERS: dict[str, Emitter] = {
     "argsort": ARGSORT,
     "first_places": FIRST_PLACES,
     "search": SEARCH,
+    "triangular_solve": TRIANGULAR_SOLVE,
     "log": LOG,
     "custom": CUSTOM,
     "collective_start": COLLECTIVE_START,

@@ -1,0 +1,108 @@
+"""Triangular systems; all act on the last two axes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphc.errors import ShapeError
+from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
+from graphc.ir.lowering import CallBuilder
+from graphc.ir.op import Attrs, Kernel, Operands, Types
+from graphc.ir.types import FLOATS
+from graphc.ops.declared.batching import leading
+from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
+
+_DTYPES = ("float32", "float64")
+
+
+def _square(name: str, operand: str, x: TensorType) -> None:
+    check_dtype(name, operand, x, FLOATS)
+    if x.rank < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"{name}: {operand} is {x}, expected square matrices")
+
+
+def _product(g: Builder, x: Value, y: Value, ta: bool = False, tb: bool = False) -> Value:
+    product = g.MatMul if g.type(x).rank == 2 else g.BatchMatMul
+    made: Value = product(x, y, transpose_a=ta, transpose_b=tb)
+    return made
+
+
+def _half(g: Builder, x: Value, lower: bool, strict: bool = False) -> Value:
+    """Square matrices with zeros above, or below, the diagonal, with `strict` on it, too."""
+    places = np.arange(g.type(x).shape[-1], dtype=np.int32)
+    rows, columns = g.matrix(places[:, None]), g.matrix(places)
+    most, least = (rows, columns) if lower else (columns, rows)
+    kept = g.Greater(most, least) if strict else g.GreaterEqual(most, least)
+    made: Value = g.Select(kept, x, g.like(0.0, x))
+    return made
+
+
+# ---- triangular systems
+
+
+def _solve_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    a, b = types
+    _square("SolveTriangular", "a", a)
+    same_dtype("SolveTriangular", types)
+    if b.shape[:-1] != a.shape[:-1]:
+        raise ShapeError(f"SolveTriangular: a is {a}, b is {b}, expected right sides with the same rows")
+    return (b,)
+
+
+@np.errstate(all="ignore")
+def _solve(a: Array, b: Array, lower: bool, transposed: bool, unit: bool) -> Array:
+    a = a.swapaxes(-1, -2) if transposed else a
+    made, rows = np.zeros_like(b), range(a.shape[-1])
+    forward = lower != transposed
+    for r in rows if forward else reversed(rows):
+        done = slice(0, r) if forward else slice(r + 1, None)
+        row = b[..., r, :] - (a[..., r : r + 1, done] @ made[..., done, :])[..., 0, :]
+        made[..., r, :] = row if unit else row / a[..., r, r, None]
+    return made
+
+
+def _solve_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    """With x = A^-1 b: db = A^-T dy, dA = -db x^T where A has elements (Giles, "Collected matrix derivative results", 2008)."""
+    db = g.SolveTriangular(n.a, dy, lower=n.lower, transposed=not n.transposed, unit=n.unit)
+    left, right = (n.out(), db) if n.transposed else (db, n.out())
+    return [_half(g, g.Neg(_product(g, left, right, tb=True)), n.lower, n.unit), db]
+
+
+def _solve_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    b = inputs[1].type
+    *lead, size, cols = b.shape
+    k.call("triangular_solve", inputs, outputs, batch=math.prod(lead), size=size, cols=cols, dtype=b.dtype, **attrs)
+
+
+def _solve_samples() -> list[Sample]:
+    made = []
+    for k in range(8):
+        attrs = {"lower": bool(k & 1), "transposed": bool(k & 2), "unit": bool(k & 4)}
+        a = floats(5, 5) + 3 * np.eye(5, dtype=np.float32)
+        made.append(Sample((a, floats(5, 3, seed=1)), attrs, grad=(0, 1)))
+    a = floats(2, 3, 37, 37) / 8 + 2 * np.eye(37, dtype=np.float32)
+    return [
+        *made,
+        Sample((a, floats(2, 3, 37, 1))),
+        Sample((a, floats(2, 3, 37, 29)), {"transposed": True}),
+        Sample((np.tri(3, k=-1, dtype=np.float32), floats(3, 2))),
+        Sample((floats(0, 0), floats(0, 2))),
+        Sample((floats(2, 2), floats(2, 0))),
+    ]
+
+
+op(
+    "SolveTriangular",
+    "a b",
+    attrs={"lower": True, "transposed": False, "unit": False},
+    infer=_solve_types,
+    ref=_solve,
+    grad=_solve_grad,
+    lower=Kernel(_solve_lower, _DTYPES),
+    batch=leading,
+    samples=_solve_samples,
+    doc="x with a x = b for the lower or upper triangle of a, or with `transposed` its transpose; nothing else of a is read, with"
+    " `unit` not the diagonal either: it counts as ones. Infinities and NaN where there is a zero on it",
+)
