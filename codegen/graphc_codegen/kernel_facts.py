@@ -131,6 +131,10 @@ def _attention_work(p: Params, products: int) -> Work:
     return Work(math.prod(p["axes"]) * p["l"] * seen * products * (p["d"] + p["e"]) / 2)
 
 
+def _factor_work(p: Params) -> Work:
+    return Work(_product(p, "batch", "size", "size", "size") / 6)
+
+
 def _solve_work(p: Params) -> Work:
     return Work(_product(p, "batch", "size", "size", "cols") / 2)
 
@@ -227,6 +231,7 @@ KERNEL_FACTS = {
     "argsort": KernelFacts(scratch=True),
     "first_places": KernelFacts(),
     "search": KernelFacts(),
+    "cholesky": KernelFacts(work=_factor_work),
     "triangular_solve": KernelFacts(work=_solve_work),
     "pack_factor": KernelFacts(),
     "pack_panels": KernelFacts(),

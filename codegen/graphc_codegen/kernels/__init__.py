@@ -11,6 +11,7 @@ from graphc_codegen.kernels.attention.forward import ATTENTION
 from graphc_codegen.kernels.banded import BANDED
 from graphc_codegen.kernels.base import Emitter
 from graphc_codegen.kernels.border import BORDER_PAD, BORDER_PAD_GRAD
+from graphc_codegen.kernels.cholesky import CHOLESKY
 from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START, COLLECTIVE_WAIT
 from graphc_codegen.kernels.conv.channels import CONV2D_CHANNELS
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
@@ -87,6 +88,7 @@ EMITTERS: dict[str, Emitter] = {
     "argsort": ARGSORT,
     "first_places": FIRST_PLACES,
     "search": SEARCH,
+    "cholesky": CHOLESKY,
     "triangular_solve": TRIANGULAR_SOLVE,
     "log": LOG,
     "custom": CUSTOM,

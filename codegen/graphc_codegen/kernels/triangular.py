@@ -18,7 +18,7 @@ from graphc_codegen.kernels.microkernel import registers
 from graphc_codegen.writer import Writer, vec
 
 #: Vectors of a tile beside each other, where there are as many.
-_VECTORS = 3
+VECTORS = 3
 
 #: The vectors of each row of a tile.
 Rows = list[list[str]]
@@ -42,7 +42,7 @@ def without_products(
     def turn(k: str, values: list[str]) -> list[str]:
         vectors, made = row(k), []
         for r in range(len(tile)):
-            by = _negative(w, factor(k, r))
+            by = w.negative(w.load_splat(factor(k, r)))
             made += [w.fma(by, x, values[r * wide + v]) for v, x in enumerate(vectors)]
         return made
 
@@ -58,13 +58,9 @@ def eliminated(w: Writer, tile: Rows, factor: Callable[[int, int], str], unit: b
             pivot = w.load_splat(factor(k, k))
             done[k] = [w.binary("fdiv", x, pivot) for x in done[k]]
         for r in range(k + 1, len(done)):
-            by = _negative(w, factor(k, r))
+            by = w.negative(w.load_splat(factor(k, r)))
             done[r] = [w.fma(by, x, y) for x, y in zip(done[k], done[r], strict=True)]
     return done
-
-
-def _negative(w: Writer, address: str) -> str:
-    return w.op(f"fneg {vec(w.element, w.lanes)} {w.load_splat(address)}")
 
 
 # ---- triangular systems
@@ -86,7 +82,7 @@ def solve_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     Nothing else of a is read.
     """
     with w.elements(REGISTER[p["dtype"]]):
-        wide = _VECTORS * w.lanes
+        wide = VECTORS * w.lanes
         whole, rest = divmod(p["cols"], wide)
         system = _System.of(p, pointers)
         w.share_pairs(p["batch"], whole, lambda o, c: _panel(w, p, system, (o, w.mul(c, wide)), wide))

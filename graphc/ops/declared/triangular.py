@@ -1,4 +1,4 @@
-"""Triangular systems; all act on the last two axes."""
+"""Triangular systems and Cholesky's factor; both act on the last two axes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import numpy as np
 
 from graphc.errors import ShapeError
 from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
-from graphc.ir.lowering import CallBuilder
+from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle, Walk
 from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.batching import leading
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 
 _DTYPES = ("float32", "float64")
+#: Elements behind each row that the kernel wants room for.
+_ROOM = 48
 
 
 def _square(name: str, operand: str, x: TensorType) -> None:
@@ -26,6 +28,12 @@ def _square(name: str, operand: str, x: TensorType) -> None:
 def _product(g: Builder, x: Value, y: Value, ta: bool = False, tb: bool = False) -> Value:
     product = g.MatMul if g.type(x).rank == 2 else g.BatchMatMul
     made: Value = product(x, y, transpose_a=ta, transpose_b=tb)
+    return made
+
+
+def _turned(g: Builder, x: Value) -> Value:
+    rank = g.type(x).rank
+    made: Value = g.Transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
     return made
 
 
@@ -105,4 +113,83 @@ op(
     samples=_solve_samples,
     doc="x with a x = b for the lower or upper triangle of a, or with `transposed` its transpose; nothing else of a is read, with"
     " `unit` not the diagonal either: it counts as ones. Infinities and NaN where there is a zero on it",
+)
+
+# ---- Cholesky's factor
+
+
+def _cholesky_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    _square("Cholesky", "x", types[0])
+    return types
+
+
+@np.errstate(all="ignore")
+def _cholesky(x: Array, upper: bool) -> Array:
+    made = np.zeros_like(x)
+    for k in range(x.shape[-1]):
+        column = x[..., k:, k] - (made[..., k:, :k] @ made[..., k, :k, None])[..., 0]
+        made[..., k:, k] = column / np.sqrt(column[..., :1])
+    return made.swapaxes(-1, -2).copy() if upper else made
+
+
+def _cholesky_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    """L^-T P L^-1 with P the lower triangle of L^T dL, its diagonal halved, made symmetric (Murray, "Differentiation of the
+    Cholesky decomposition", 2016).
+    """
+    factor, change = (_turned(g, x) if n.upper else x for x in (n.out(), dy))
+    inner = _product(g, factor, change, ta=True)
+    half = g.like(0.5, inner)
+    inner = g.Mul(g.Add(_half(g, inner, True), _half(g, inner, True, strict=True)), half)
+    left = g.SolveTriangular(factor, inner, transposed=True)
+    both = g.SolveTriangular(factor, _turned(g, left), transposed=True)
+    return [g.Mul(g.Add(both, _turned(g, both)), half)]
+
+
+def _cholesky_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    """The kernel makes the upper factor from the upper triangle, in rows that are longer."""
+    (x,), (y,) = inputs, outputs
+    *lead, size, _ = x.type.shape
+    batch, wide = math.prod(lead), size + _ROOM
+    if not x.type.size:
+        return
+    room = TensorType(x.type.dtype, (batch, size, wide))
+    turned, made = k.temp(room), k.temp(room)
+    domain, ours, across, down = (batch, size, size), size * size, (1, wide), (wide, 1)
+    k.copy(x, turned, domain, 0, (ours, 1, size), 0, (size * wide, *down))
+    k.call("cholesky", (turned,), (made,), batch=batch, size=size, lead=wide, dtype=x.type.dtype)
+
+    def kept(e: ExpressionBuilder, value: Handle) -> Handle:
+        row, column = (e.iota(axis, e.number(0, "int32")) for axis in (1, 2))
+        inside = e.le(row, column) if attrs["upper"] else e.ge(row, column)
+        return e.select(inside, value, e.constant(0.0, value))
+
+    source = Walk(made, 0, (size * wide, *(down if attrs["upper"] else across)))
+    k.loop(kept, (source,), Walk(y, 0, (ours, size, 1)), domain)
+
+
+def _positive(*lead: int, size: int) -> Array:
+    x = floats(*lead, size, size)
+    return np.asarray(x @ x.swapaxes(-1, -2) / size + np.eye(size, dtype=np.float32))
+
+
+op(
+    "Cholesky",
+    "x",
+    attrs={"upper": False},
+    infer=_cholesky_types,
+    ref=_cholesky,
+    grad=_cholesky_grad,
+    lower=Kernel(_cholesky_lower, _DTYPES),
+    batch=leading,
+    samples=lambda: [
+        Sample((_positive(size=5),)),
+        Sample((_positive(2, 3, size=37),)),
+        Sample((_positive(2, size=4),), {"upper": True}),
+        Sample((np.array([[4, 9], [2, 5]], np.float32),)),
+        Sample((np.array([[1, 0, 0], [2, 3, 0], [3, 4, 5]], np.float32),)),
+        Sample((np.zeros((2, 2), np.float32),)),
+        Sample((floats(2, 0, 0),)),
+    ],
+    doc="lower triangular y with y y' = x for symmetric positive definite x, of which the lower triangle is read; `upper`: its"
+    " transpose. Where x is not positive definite: NaN from the column on that shows it. The gradient is symmetric",
 )

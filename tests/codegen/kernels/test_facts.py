@@ -70,6 +70,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "argsort": {"rows": 4, "size": 40, "parts": 4, "dtype": "float32", "descending": False},
     "first_places": {"rows": 4, "size": 40, "count": 10, "dtype": "float32", "descending": False},
     "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
+    "cholesky": TRIANGULAR | {"lead": 64},
     "triangular_solve": TRIANGULAR | {"cols": 40, "lower": True, "transposed": False, "unit": False},
     "pack_factor": {"n": 40, "k": 70, "tb": True, "packed": "float32", "rounds": False, "apart": True},
     "pack_panels": {"n": 40, "k": 70, "tb": True, "part": (32, 32)},
