@@ -155,7 +155,7 @@ def _cholesky_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: 
     room = TensorType(x.type.dtype, (batch, size, wide))
     turned, made = k.temp(room), k.temp(room)
     domain, ours, across, down = (batch, size, size), size * size, (1, wide), (wide, 1)
-    k.copy(x, turned, domain, 0, (ours, 1, size), 0, (size * wide, *down))
+    k.copy(x, turned, domain, 0, (ours, size, 1), 0, (size * wide, *across))
     k.call("cholesky", (turned,), (made,), batch=batch, size=size, lead=wide, dtype=x.type.dtype)
 
     def kept(e: ExpressionBuilder, value: Handle) -> Handle:
