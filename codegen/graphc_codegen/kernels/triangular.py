@@ -3,6 +3,8 @@
 From a tile of right sides what the rows before contribute is taken away, product by product, then its own triangle is solved:
 the left-looking form (Golub and Van Loan, "Matrix computations", 2013, 3.1), which writes every number once. Rows go from the
 last to the first where that is the way of substitution: with strides below zero that is the same code.
+
+A single right side leaves no columns for the lanes of vectors: there these run along rows, or columns, of the matrix.
 """
 
 from __future__ import annotations
@@ -15,11 +17,12 @@ import numpy as np
 from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import registers
+from graphc_codegen.kernels.vectors import across, along
+from graphc_codegen.kernels.vectors import first as first_lane
 from graphc_codegen.writer import Writer, vec
 
 #: Vectors of a tile beside each other, where there are as many.
 VECTORS = 3
-
 #: The vectors of each row of a tile.
 Rows = list[list[str]]
 
@@ -85,6 +88,9 @@ def solve_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         wide = VECTORS * w.lanes
         whole, rest = divmod(p["cols"], wide)
         system = _System.of(p, pointers)
+        if p["cols"] == 1:
+            w.share(p["batch"], lambda o: _column(w, p, system, o))
+            return
         w.share_pairs(p["batch"], whole, lambda o, c: _panel(w, p, system, (o, w.mul(c, wide)), wide))
         if rest:
             w.share(p["batch"], lambda o: _panel(w, p, system, (o, whole * wide), rest))
@@ -103,6 +109,11 @@ class _System(NamedTuple):
     across: int
     begin: int
     step: int
+
+    @property
+    def rows_lie(self) -> bool:
+        """Whether rows of the matrix are contiguous, not columns."""
+        return abs(self.across) == 1
 
     @classmethod
     def of(cls, p: Params, pointers: Sequence[str]) -> _System:
@@ -148,6 +159,91 @@ def _panel(w: Writer, p: Params, s: _System, at: tuple[str | int, str | int], co
     w.repeat(whole, lambda i: tile(w.mul(i, rows), rows))
     if rest:
         tile(whole * rows, rest)
+
+
+def _column(w: Writer, p: Params, s: _System, o: str | int) -> None:
+    """Solve one matrix's only right side, as many rows at a time as a vector has lanes.
+
+    Vectors lie along what is contiguous. Rows are multiplied with what is solved when their turn comes; columns are taken away
+    from the rest as soon as they can be.
+    """
+    size = p["size"]
+    whole, rest = divmod(size, w.lanes)
+    first, begin = w.linear((o, size * size), (s.first, 1)), w.linear((o, size), (s.begin, 1))
+
+    def place(pointer: str, r: str | int) -> str:
+        return w.at(pointer, w.linear((r, s.step), (begin, 1)))
+
+    def factor(k: str | int, r: str | int) -> str:
+        return w.at(s.a, w.linear((r, s.down), (k, s.across), (first, 1)))
+
+    def tile(start: str | int, rows: int) -> None:
+        places = [w.add(start, r) for r in range(rows)]
+        if s.rows_lie:
+            sums = _sums(w, s, (start, rows), factor, place)
+            made = [[w.binary("fsub", w.load_splat(place(s.b, r)), x)] for r, x in zip(places, sums, strict=True)]
+        else:
+            made = [[w.load_splat(place(s.x, r))] for r in places]
+        solved = [x for (x,) in eliminated(w, made, lambda k, r: factor(places[k], places[r]), p["unit"])]
+        for r, value in zip(places, solved, strict=True):
+            w.store(first_lane(w, value, w.element), place(s.x, r))
+        if not s.rows_lie and rows == w.lanes:
+            _take_away(w, s, (places, solved), (whole, rest), factor, place)
+
+    if not s.rows_lie:
+        at = w.mul(o, size)
+        along(w, size, (), lambda i, n, _: _copy(w, s, w.add(at, i), n))
+    w.repeat(whole, lambda i: tile(w.mul(i, w.lanes), w.lanes))
+    if rest:
+        tile(whole * w.lanes, rest)
+
+
+#: The address of the matrix's element in column k, row r; and of row r of a right side.
+_Factor = Callable[[str | int, str | int], str]
+_Place = Callable[[str, str | int], str]
+
+
+def _copy(w: Writer, s: _System, i: str | int, active: int) -> list[str]:
+    w.vstore(w.vload(w.at(s.b, i), active), w.at(s.x, i), active)
+    return []
+
+
+def _sums(w: Writer, s: _System, tile: tuple[str | int, int], factor: _Factor, place: _Place) -> list[str]:
+    """For each row of a tile the sum, in all lanes, of its products with what is solved before it."""
+    start, rows = tile
+
+    def turn(k: str, sums: list[str]) -> list[str]:
+        lowest = k if s.across > 0 else w.add(k, w.lanes - 1)
+        x = w.vload(place(s.x, lowest))
+        return [w.fma(w.vload(factor(lowest, w.add(start, r))), x, total) for r, total in enumerate(sums)]
+
+    none = [(vec(w.element, w.lanes), "zeroinitializer")] * rows
+    totals = w.turns((0, start), turn, none, step=w.lanes)
+    return [across(w, x, lambda a, b: w.binary("fadd", a, b), w.element) for x in totals]
+
+
+def _take_away(
+    w: Writer,
+    s: _System,
+    tile: tuple[Sequence[str | int], Sequence[str]],
+    parts: tuple[int, int],
+    factor: _Factor,
+    place: _Place,
+) -> None:
+    """Take the products with what a tile has solved away from all rows behind it: whole vectors of them, and a rest."""
+    (places, solved), (whole, rest) = tile, parts
+    negative = [w.negative(x) for x in solved]
+
+    def some(r: str | int, active: int) -> None:
+        lowest = r if s.down > 0 else w.add(r, active - 1)
+        value = w.vload(place(s.x, lowest), active)
+        for k, x in zip(places, negative, strict=True):
+            value = w.fma(w.vload(factor(k, lowest), active), x, value)
+        w.vstore(value, place(s.x, lowest), active)
+
+    w.turns((w.add(places[0], w.lanes), whole * w.lanes), lambda r, _: some(r, w.lanes), step=w.lanes)
+    if rest:
+        some(whole * w.lanes, rest)
 
 
 @np.errstate(all="ignore")

@@ -90,11 +90,11 @@ def _solve_samples() -> list[Sample]:
         attrs = {"lower": bool(k & 1), "transposed": bool(k & 2), "unit": bool(k & 4)}
         a = floats(5, 5) + 3 * np.eye(5, dtype=np.float32)
         made.append(Sample((a, floats(5, 3, seed=1)), attrs, grad=(0, 1)))
-    a = floats(2, 3, 37, 37) / 8 + 2 * np.eye(37, dtype=np.float32)
+    many = floats(2, 3, 37, 37) / 8 + 2 * np.eye(37, dtype=np.float32)
     return [
         *made,
-        Sample((a, floats(2, 3, 37, 1))),
-        Sample((a, floats(2, 3, 37, 29)), {"transposed": True}),
+        Sample((many, floats(2, 3, 37, 1))),
+        Sample((many, floats(2, 3, 37, 29)), {"transposed": True}),
         Sample((np.tri(3, k=-1, dtype=np.float32), floats(3, 2))),
         Sample((floats(0, 0), floats(0, 2))),
         Sample((floats(2, 2), floats(2, 0))),
@@ -119,8 +119,9 @@ op(
 
 
 def _cholesky_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    _square("Cholesky", "x", types[0])
-    return types
+    (x,) = types
+    _square("Cholesky", "x", x)
+    return (x,)
 
 
 @np.errstate(all="ignore")

@@ -1,4 +1,4 @@
-"""Triangular systems against NumPy in float64: all shapes of tiles, the other half of the matrix unread."""
+"""Triangular systems and Cholesky's factor against NumPy in float64: all shapes of tiles, the other half of matrices unread."""
 
 from __future__ import annotations
 
@@ -88,3 +88,64 @@ def test_short_vectors(cols: int) -> None:
     a, b = system(2, 21, cols, "float64", 1)
     (made,) = run_kernel("triangular_solve", solve_params(b), a, b, lanes=4)
     np.testing.assert_allclose(made, np.linalg.solve(half(a, lower=True), b).reshape(-1), rtol=1e-12)
+
+
+# ---- Cholesky's factor
+
+
+def positive(batch: int, size: int, dtype: str, seed: int) -> Array:
+    x = np.random.default_rng(seed).standard_normal((batch, size, size))
+    return np.asarray(x @ x.swapaxes(1, 2) / size + np.eye(size)).astype(dtype)
+
+
+def factors(a: Array, **how: Any) -> dict[str, Array]:
+    """The upper factors by where they were made; NaN is what stands in the room, and below the diagonal of the matrices."""
+    batch, size, _ = a.shape
+    lead = size + 47
+    rows = np.full((batch, size, lead), np.nan, a.dtype)
+    rows[..., :size] = np.where(np.tri(size, dtype=bool).T, a, np.nan)
+    params = {"batch": batch, "size": size, "lead": lead, "dtype": a.dtype.name}
+    if how:
+        return {str(how): np.triu(run_kernel("cholesky", params, rows, **how)[0].reshape(rows.shape)[..., :size])}
+    return {w: np.triu(u.reshape(rows.shape)[..., :size]) for w, (u,) in run_all("cholesky", params, rows).items()}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    batch=st.integers(1, 5),
+    size=st.sampled_from([1, 2, 3, 4, 7, 8, 9, 13, 31, 48, 64, 101]),
+    dtype=st.sampled_from(["float32", "float64"]),
+    seed=st.integers(0, 99),
+)
+def test_cholesky(batch: int, size: int, dtype: str, seed: int) -> None:
+    a = positive(batch, size, dtype, seed)
+    want = np.linalg.cholesky(a.astype(np.float64)).swapaxes(1, 2)
+    for where, made in factors(a).items():
+        np.testing.assert_allclose(made, want, atol=TOLERANCES[dtype] / 10, err_msg=where)
+
+
+@pytest.mark.parametrize("size", [397, 512])
+def test_cholesky_of_several_hundred_rows(size: int) -> None:
+    a = positive(1, size, "float32", 0)
+    want = np.linalg.cholesky(a.astype(np.float64)).swapaxes(1, 2)
+    for where, made in factors(a).items():
+        np.testing.assert_allclose(made, want, atol=3e-6, err_msg=where)
+    for where, made in factors(a[:, :21, :21], lanes=4).items():
+        np.testing.assert_allclose(made, want[:, :21, :21], atol=3e-6, err_msg=where)
+
+
+@pytest.mark.parametrize("pivot", [-1.0, 0.0, np.nan])
+@pytest.mark.parametrize("row", [0, 3, 5, 18])
+def test_what_is_not_positive_definite(row: int, pivot: float) -> None:
+    """Its rows before are those of the matrix up to there; from that row on there are no numbers."""
+    a = np.eye(19, dtype=np.float32)[None] * 4
+    a[:, row, row] = pivot
+    for where, made in factors(a).items():
+        np.testing.assert_array_equal(made[0, :row], 2 * np.eye(19)[:row], err_msg=where)
+        assert np.isnan(made[0, range(row, 19), range(row, 19)]).all(), where
+
+
+def test_rows_of_a_factor_want_room() -> None:
+    params = {"batch": 1, "size": 4, "lead": 50, "dtype": "float32"}
+    with pytest.raises(ValueError, match="too little room"):
+        run_kernel("cholesky", params, np.zeros((4, 50), np.float32))
