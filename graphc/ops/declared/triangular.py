@@ -12,7 +12,7 @@ from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle, Walk
 from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.batching import leading
-from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
+from graphc.ops.declared.rules import Array, check_dtype, floats, matrix_product, same_dtype, turned
 
 _DTYPES = ("float32", "float64")
 #: Elements behind each row that the kernel wants room for.
@@ -23,18 +23,6 @@ def _square(name: str, operand: str, x: TensorType) -> None:
     check_dtype(name, operand, x, FLOATS)
     if x.rank < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{name}: {operand} is {x}, expected square matrices")
-
-
-def _product(g: Builder, x: Value, y: Value, ta: bool = False, tb: bool = False) -> Value:
-    product = g.MatMul if g.type(x).rank == 2 else g.BatchMatMul
-    made: Value = product(x, y, transpose_a=ta, transpose_b=tb)
-    return made
-
-
-def _turned(g: Builder, x: Value) -> Value:
-    rank = g.type(x).rank
-    made: Value = g.Transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
-    return made
 
 
 def _half(g: Builder, x: Value, lower: bool, strict: bool = False) -> Value:
@@ -75,7 +63,7 @@ def _solve_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     """With x = A^-1 b: db = A^-T dy, dA = -db x^T where A has elements (Giles, "Collected matrix derivative results", 2008)."""
     db = g.SolveTriangular(n.a, dy, lower=n.lower, transposed=not n.transposed, unit=n.unit)
     left, right = (n.out(), db) if n.transposed else (db, n.out())
-    return [_half(g, g.Neg(_product(g, left, right, tb=True)), n.lower, n.unit), db]
+    return [_half(g, g.Neg(matrix_product(g, left, right, tb=True)), n.lower, n.unit), db]
 
 
 def _solve_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
@@ -137,13 +125,13 @@ def _cholesky_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     """L^-T P L^-1 with P the lower triangle of L^T dL, its diagonal halved, made symmetric (Murray, "Differentiation of the
     Cholesky decomposition", 2016).
     """
-    factor, change = (_turned(g, x) if n.upper else x for x in (n.out(), dy))
-    inner = _product(g, factor, change, ta=True)
+    factor, change = (turned(g, x) if n.upper else x for x in (n.out(), dy))
+    inner = matrix_product(g, factor, change, ta=True)
     half = g.like(0.5, inner)
     inner = g.Mul(g.Add(_half(g, inner, True), _half(g, inner, True, strict=True)), half)
     left = g.SolveTriangular(factor, inner, transposed=True)
-    both = g.SolveTriangular(factor, _turned(g, left), transposed=True)
-    return [g.Mul(g.Add(both, _turned(g, both)), half)]
+    both = g.SolveTriangular(factor, turned(g, left), transposed=True)
+    return [g.Mul(g.Add(both, turned(g, both)), half)]
 
 
 def _cholesky_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
@@ -154,18 +142,18 @@ def _cholesky_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: 
     if not x.type.size:
         return
     room = TensorType(x.type.dtype, (batch, size, wide))
-    turned, made = k.temp(room), k.temp(room)
+    source, made = k.temp(room), k.temp(room)
     domain, ours, across, down = (batch, size, size), size * size, (1, wide), (wide, 1)
-    k.copy(x, turned, domain, 0, (ours, size, 1), 0, (size * wide, *across))
-    k.call("cholesky", (turned,), (made,), batch=batch, size=size, lead=wide, dtype=x.type.dtype)
+    k.copy(x, source, domain, 0, (ours, size, 1), 0, (size * wide, *across))
+    k.call("cholesky", (source,), (made,), batch=batch, size=size, lead=wide, dtype=x.type.dtype)
 
     def kept(e: ExpressionBuilder, value: Handle) -> Handle:
         row, column = (e.iota(axis, e.number(0, "int32")) for axis in (1, 2))
         inside = e.le(row, column) if attrs["upper"] else e.ge(row, column)
         return e.select(inside, value, e.constant(0.0, value))
 
-    source = Walk(made, 0, (size * wide, *(down if attrs["upper"] else across)))
-    k.loop(kept, (source,), Walk(y, 0, (ours, size, 1)), domain)
+    factor = Walk(made, 0, (size * wide, *(down if attrs["upper"] else across)))
+    k.loop(kept, (factor,), Walk(y, 0, (ours, size, 1)), domain)
 
 
 def _positive(*lead: int, size: int) -> Array:
