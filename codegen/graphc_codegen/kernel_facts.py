@@ -131,6 +131,14 @@ def _attention_work(p: Params, products: int) -> Work:
     return Work(math.prod(p["axes"]) * p["l"] * seen * products * (p["d"] + p["e"]) / 2)
 
 
+def _factor_work(p: Params) -> Work:
+    return Work(_product(p, "batch", "size", "size", "size") / 6)
+
+
+def _solve_work(p: Params) -> Work:
+    return Work(_product(p, "batch", "size", "size", "cols") / 2)
+
+
 def _fold_work(p: Params) -> Work:
     """No products: numbers that are read from memory, as when images are transformed."""
     return Work(0, _product(p, "part", "size"))
@@ -224,6 +232,8 @@ KERNEL_FACTS = {
     "partial_argsort": KernelFacts(scratch=True),
     "first_places": KernelFacts(),
     "search": KernelFacts(),
+    "cholesky": KernelFacts(work=_factor_work),
+    "triangular_solve": KernelFacts(work=_solve_work),
     "pack_factor": KernelFacts(),
     "pack_panels": KernelFacts(),
     "log": KernelFacts(divisible=_indivisible),

@@ -288,6 +288,10 @@ class VectorWriter:
         v = vec(type, self.lanes)
         return self.call(f"llvm.{intrinsic}.v{self.lanes}{MANGLED[type]}", v, [(v, x)])
 
+    def negative(self, x: str, type: str | None = None) -> str:
+        """-x of a vector."""
+        return self.op(f"fneg {vec(type or self.element, self.lanes)} {x}")
+
     def binary(self, op: str, a: str, b: str, type: str | None = None) -> str:
         """A two-operand instruction on vectors, e.g. "fadd", "xor", "fadd reassoc", "icmp sgt", "fcmp olt"."""
         return self.op(f"{op} {vec(type or self.element, self.lanes)} {a}, {b}")

@@ -42,6 +42,51 @@ def test_cholesky():
     np.testing.assert_allclose(upper, wanted.swapaxes(1, 2), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("size", [1, 5, 40])
+def test_the_gradient_of_cholesky(size, upper):
+    """That of a symmetric matrix: differences in symmetric directions, in float64."""
+    rng = np.random.default_rng(size)
+    x, weights, step = (rng.standard_normal((2, size, size)) for _ in range(3))
+    x = x @ x.swapaxes(1, 2) / size + np.eye(size)
+    step = step + step.swapaxes(1, 2)
+
+    def total(x):
+        return (ops.cholesky(x, upper) * Tensor(weights)).sum()
+
+    class Gradient(nn.Cell):
+        def construct(self, x):
+            return ops.grad(total)(x)
+
+    got = Gradient()(Tensor(x)).asnumpy()
+    np.testing.assert_allclose(got, got.swapaxes(1, 2), rtol=1e-12)
+    ends = [float(total(Tensor(x + h * step))) for h in (-1e-6, 1e-6)]
+    assert (got * step).sum() == pytest.approx((ends[1] - ends[0]) / 2e-6, rel=1e-6)
+    _, tangent = ops.jvp(lambda x: ops.cholesky(x, upper), Tensor(x), Tensor(step))
+    assert (tangent.asnumpy() * weights).sum() == pytest.approx((got * step).sum(), rel=1e-9)
+
+
+def test_cholesky_reads_the_lower_triangle_and_fills_the_other():
+    x = np.array([[4, np.nan, np.nan], [2, 5, np.nan], [2, 3, 6]], np.float32)
+    for function in (compiled, lambda f, x: f(Tensor(x)).asnumpy()):
+        np.testing.assert_allclose(function(ops.cholesky, x), [[2, 0, 0], [1, 2, 0], [1, 1, 2]])
+        assert np.isnan(function(ops.cholesky, -np.eye(3, dtype=np.float32))).any()
+
+
+def test_large_systems_compile_to_few_calls():
+
+    def calls(size):
+        x = np.eye(size, dtype=np.float32)
+        step = graphc.compile(Likelihood(), x, x[:, :1])
+        return step.source.count("(ctx, ")
+
+    class Likelihood(nn.Cell):
+        def construct(self, k, y):
+            return ops.grad(lambda k: ops.cholesky_solve(y, ops.cholesky(k)).sum())(k)
+
+    assert calls(100) < 25
+
+
 def test_integers():
     a, b = np.array([12, 0, -8, 7, 5], np.int32), np.array([18, 4, 12, 0, 15], np.int32)
     assert compiled(ops.gcd, a, b).tolist() == np.gcd(a, b).tolist()

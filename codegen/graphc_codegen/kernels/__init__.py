@@ -11,6 +11,7 @@ from graphc_codegen.kernels.attention.forward import ATTENTION
 from graphc_codegen.kernels.banded import BANDED
 from graphc_codegen.kernels.base import Emitter
 from graphc_codegen.kernels.border import BORDER_PAD, BORDER_PAD_GRAD
+from graphc_codegen.kernels.cholesky import CHOLESKY
 from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START, COLLECTIVE_WAIT
 from graphc_codegen.kernels.conv.channels import CONV2D_CHANNELS
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
@@ -36,6 +37,7 @@ from graphc_codegen.kernels.softmax.rows import (
     SOFTMAX_GRAD,
 )
 from graphc_codegen.kernels.sort import ARGSORT, SEARCH
+from graphc_codegen.kernels.triangular import TRIANGULAR_SOLVE
 from graphc_codegen.kernels.window import WINDOW_CLOSE, WINDOW_FOLD, WINDOW_OPEN, WINDOW_PUT, WINDOW_TAKE
 from graphc_codegen.kernels.winograd.batch import CONV2D_BATCH_WINOGRAD
 from graphc_codegen.kernels.winograd.batch_filter_grad import CONV2D_FILTER_GRAD_BATCH_WINOGRAD
@@ -88,6 +90,8 @@ EMITTERS: dict[str, Emitter] = {
     "partial_argsort": PARTIAL_ARGSORT,
     "first_places": FIRST_PLACES,
     "search": SEARCH,
+    "cholesky": CHOLESKY,
+    "triangular_solve": TRIANGULAR_SOLVE,
     "log": LOG,
     "custom": CUSTOM,
     "collective_start": COLLECTIVE_START,

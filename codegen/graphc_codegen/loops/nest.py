@@ -67,7 +67,7 @@ def plan(kernel: LoopKernel, lanes: int) -> Nest:
     _flip(axes, offsets)
     axes = _collapse(sorted(axes, key=lambda a: -sum(map(abs, a.strides))))
     weight = sum(SCALAR_OPS[kernel.body[i].op].weight for i in live)
-    vector = min(axes, key=lambda a: _cost(kernel, axes, a, lanes, weight), default=None)
+    vector = min(axes, key=lambda a: (_cost(kernel, axes, a, lanes, weight), _scatters(kernel, a)), default=None)
     inner = _inside(axes, vector)
     order = [a for a in axes if not a.reduced and a is not vector and a is not inner]
     order += [a for a in (vector, inner) if a is not None and not a.reduced]
@@ -172,6 +172,11 @@ def _cost(kernel: LoopKernel, axes: Sequence[_Axis], axis: _Axis, lanes: int, we
         else:
             rare += touch(stride) * per_vector / reduced
     return work * per_vector + rare
+
+
+def _scatters(kernel: LoopKernel, axis: _Axis) -> bool:
+    """Whether lanes along the axis are written apart, which takes a transposition a third longer than to read them so."""
+    return any(abs(s) > 1 for s in axis.strides[len(kernel.inputs) : len(kernel.inputs) + len(kernel.outputs)])
 
 
 def _inside(axes: Sequence[_Axis], vector: _Axis | None) -> _Axis | None:

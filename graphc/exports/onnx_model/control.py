@@ -5,13 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.errors import ExportError
-from graphc.exports.onnx_model import arrays, cumulative, elementwise, network, order, randomness, reductions
+from graphc.exports.onnx_model import (
+    arrays,
+    cumulative,
+    elementwise,
+    network,
+    order,
+    randomness,
+    reductions,
+    triangular,
+)
 from graphc.exports.onnx_model.table import RULES, Rule, rule
 from graphc.exports.onnx_model.writer import Body, Scope, View, Writer, types_of
 from graphc.ir import Graph, Node, TensorType, Value
 
 #: The modules that declare rules.
-ROOMS = (arrays, cumulative, elementwise, network, order, randomness, reductions)
+ROOMS = (arrays, cumulative, elementwise, network, order, randomness, reductions, triangular)
 
 
 def translate(w: Writer, graph: Graph, scope: Scope) -> list[str]:

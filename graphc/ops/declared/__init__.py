@@ -39,6 +39,7 @@ from graphc.ops.declared import (  # noqa: F401
     state,
     transcendental,
     transforms,
+    triangular,
     while_loop,
     windows,
 )

@@ -16,7 +16,7 @@ from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Types
 from graphc.ir.types import COMPLEX, FLOATS
 from graphc.ops.declared.complex import WHOLE, complexes
-from graphc.ops.declared.rules import Array, check_dtype, floats
+from graphc.ops.declared.rules import Array, check_dtype, floats, matrix_product, turned
 
 _DTYPES = ("float32", "float64")
 
@@ -27,18 +27,6 @@ def _matrices(name: str, x: TensorType, square: bool = False, dtypes: Sequence[s
         raise ShapeError(f"{name}: x is {x}, expected {'square ' if square else ''}matrices")
     check_dtype(name, "x", x, dtypes)
     return x.shape[-2], x.shape[-1]
-
-
-def _product(g: Builder, x: Value, y: Value, ta: bool = False, tb: bool = False) -> Value:
-    product = g.MatMul if g.type(x).rank == 2 else g.BatchMatMul
-    made: Value = product(x, y, transpose_a=ta, transpose_b=tb)
-    return made
-
-
-def _turned(g: Builder, x: Value) -> Value:
-    rank = g.type(x).rank
-    made: Value = g.Transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
-    return made
 
 
 def _eye(g: Builder, like: Value, n: int) -> Value:
@@ -66,8 +54,8 @@ def _solve_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def _solve_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
-    db = g.Solve(_turned(g, n.a), dy)
-    return [g.Neg(_product(g, db, n.out(), tb=True)), db]
+    db = g.Solve(turned(g, n.a), dy)
+    return [g.Neg(matrix_product(g, db, n.out(), tb=True)), db]
 
 
 op(
@@ -121,21 +109,21 @@ def _qr_grad(g: Builder, n: NodeView, dq: Value | None, dr: Value | None) -> lis
         return made
 
     rest, change = part(n.x, rows, columns), part(dr, rows, columns)
-    dq = g.Add(dq, _product(g, rest, change, tb=True))
+    dq = g.Add(dq, matrix_product(g, rest, change, tb=True))
     first = _qr_of_tall(g, q, part(r, 0, rows), dq, part(dr, 0, rows))
-    return [g.Concat(first, _product(g, q, change), axis=type.rank - 1)]
+    return [g.Concat(first, matrix_product(g, q, change), axis=type.rank - 1)]
 
 
 def _qr_of_tall(g: Builder, q: Value, r: Value, dq: Value, dr: Value) -> Value:
     """(dq + q (m + m' - diag m)) r^-T with m the upper triangle of dr r' - q' dq."""
     type = g.type(r)
-    inner = g.Sub(_product(g, dr, r, tb=True), _product(g, q, dq, ta=True))
+    inner = g.Sub(matrix_product(g, dr, r, tb=True), matrix_product(g, q, dq, ta=True))
     size = type.shape[-1]
     above = g.matrix(np.triu(np.ones((size, size), type.numpy)))
     upper = g.Mul(inner, above)
-    both = g.Sub(g.Add(upper, _turned(g, upper)), g.Mul(upper, g.matrix(np.eye(size, dtype=type.numpy))))
-    whole = g.Add(dq, _product(g, q, both))
-    return _turned(g, g.Solve(r, _turned(g, whole)))
+    both = g.Sub(g.Add(upper, turned(g, upper)), g.Mul(upper, g.matrix(np.eye(size, dtype=type.numpy))))
+    whole = g.Add(dq, matrix_product(g, q, both))
+    return turned(g, g.Solve(r, turned(g, whole)))
 
 
 op(
@@ -227,18 +215,18 @@ def _svd_grad(g: Builder, n: NodeView, ds: Value | None, du: Value | None, dv: V
     for vectors, change, left in ((u, du, False), (v, dv, True)):
         if change is None:
             continue
-        turn = _product(g, vectors, change, ta=True)
-        skew = g.Div(g.Sub(turn, _turned(g, turn)), gaps)
+        turn = matrix_product(g, vectors, change, ta=True)
+        skew = g.Div(g.Sub(turn, turned(g, turn)), gaps)
         part = g.Mul(skew, down if left else across)
         inner = part if inner is None else g.Add(inner, part)
     assert inner is not None
-    made = _product(g, _product(g, u, inner), v, tb=True)
+    made = matrix_product(g, matrix_product(g, u, inner), v, tb=True)
     if du is not None and rows > k:
-        rest = g.Div(g.Sub(du, _product(g, u, _product(g, u, du, ta=True))), across)
-        made = g.Add(made, _product(g, rest, v, tb=True))
+        rest = g.Div(g.Sub(du, matrix_product(g, u, matrix_product(g, u, du, ta=True))), across)
+        made = g.Add(made, matrix_product(g, rest, v, tb=True))
     if dv is not None and columns > k:
-        rest = g.Div(g.Sub(dv, _product(g, v, _product(g, v, dv, ta=True))), across)
-        made = g.Add(made, _product(g, u, rest, tb=True))
+        rest = g.Div(g.Sub(dv, matrix_product(g, v, matrix_product(g, v, dv, ta=True))), across)
+        made = g.Add(made, matrix_product(g, u, rest, tb=True))
     return [made]
 
 
@@ -279,11 +267,11 @@ def _pinv_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     """Golub and Pereyra (1973): with p the result, at constant rank."""
     x, p = n.x, n.out()
     rows, columns = g.type(x).shape[-2:]
-    first = _product(g, _product(g, p, dy, ta=True), p, tb=True)
-    outside = g.Sub(_eye(g, x, rows), _product(g, x, p))
-    second = _product(g, _product(g, outside, dy, tb=True), _product(g, p, p, tb=True))
-    inside = g.Sub(_eye(g, x, columns), _product(g, p, x))
-    third = _product(g, _product(g, _product(g, p, p, ta=True), dy, tb=True), inside)
+    first = matrix_product(g, matrix_product(g, p, dy, ta=True), p, tb=True)
+    outside = g.Sub(_eye(g, x, rows), matrix_product(g, x, p))
+    second = matrix_product(g, matrix_product(g, outside, dy, tb=True), matrix_product(g, p, p, tb=True))
+    inside = g.Sub(_eye(g, x, columns), matrix_product(g, p, x))
+    third = matrix_product(g, matrix_product(g, matrix_product(g, p, p, ta=True), dy, tb=True), inside)
     return [g.Add(g.Sub(second, first), third)]
 
 
@@ -345,7 +333,7 @@ def _matrix_exp_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     size = type.shape[-1]
     if not size:
         return [dy]
-    across = _turned(g, n.x)
+    across = turned(g, n.x)
     zero = g.Fill(dtype=type.dtype, shape=type.shape, value=0.0)
     axis = type.rank - 1
     block = g.Concat(

@@ -1,4 +1,4 @@
-"""Helpers that op declarations share: type rules, the one undoing of broadcasting, sample makers."""
+"""Helpers that op declarations share: type rules, the one undoing of broadcasting, products of matrices, sample makers."""
 
 from __future__ import annotations
 
@@ -145,6 +145,23 @@ def unbroadcast(g: Builder, dy: Value, x: Value) -> Value:
     if axes:
         dy = g.ReduceSum(dy, axis=axes, keep_dims=False)
     return dy if g.type(dy).shape == want else g.Reshape(dy, shape=want)
+
+
+# ---- matrices
+
+
+def matrix_product(g: Builder, x: Value, y: Value, ta: bool = False, tb: bool = False) -> Value:
+    """The product of matrices, one for each leading index."""
+    product = g.MatMul if g.type(x).rank == 2 else g.BatchMatMul
+    made: Value = product(x, y, transpose_a=ta, transpose_b=tb)
+    return made
+
+
+def turned(g: Builder, x: Value) -> Value:
+    """The last two axes exchanged."""
+    rank = g.type(x).rank
+    made: Value = g.Transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+    return made
 
 
 # ---- samples

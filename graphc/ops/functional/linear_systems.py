@@ -9,11 +9,10 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import call, cast_to, is_number
-from graphc.ops.functional.create import eye, zeros_like
+from graphc.ops.functional.create import eye
 from graphc.ops.functional.diagonals import tril, triu
-from graphc.ops.functional.elementwise import add, equal, mul, sub
+from graphc.ops.functional.elementwise import add, equal, mul
 from graphc.ops.functional.joining import concat
-from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, swapaxes
 from graphc.ops.functional.slicing import getitem
@@ -46,22 +45,6 @@ def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
     return div(made, concat([expand_dims(expand_dims(p, -1), -1) for p in pivots], -2))
 
 
-def substituted(a: Tensor, b: Tensor, lower: bool, unit: bool = False) -> Tensor:
-    """x with a x = b for triangular a, whose other half counts as zero, by substitution."""
-    n = a.shape[-1]
-    rows: list[Any] = [None] * n
-    places = np.arange(n)
-    for k in range(n) if lower else reversed(range(n)):
-        row = getitem(b, (..., slice(k, k + 1), slice(None)))
-        if not unit:
-            row = div(row, getitem(a, (..., slice(k, k + 1), slice(k, k + 1))))
-        rows[k] = row
-        left = Tensor((places > k if lower else places < k)[:, None])
-        column = getitem(a, (..., slice(None), slice(k, k + 1)))
-        b = sub(b, mul(select(left, column, zeros_like(column)), row))
-    return concat(rows, -2) if rows else b.value()
-
-
 @method()
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
@@ -77,7 +60,7 @@ def triangular(a: Tensor, b: Tensor, lower: bool, transpose: bool, unit: bool = 
     """x with a x = b for the lower or upper triangle of a, or its transpose."""
     matrices("triangular_solve", a)
     a, b = _together("triangular_solve", a, b)
-    return substituted(swapaxes(a, -1, -2), b, not lower, unit) if transpose else substituted(a, b, lower, unit)
+    return call("SolveTriangular", a, b, lower=bool(lower), transposed=bool(transpose), unit=bool(unit))
 
 
 # ---- factors of Cholesky's
@@ -120,7 +103,8 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     factors, right = _together("lu_solve", LU_data, b)
     for here, there in _pivot_rows("lu_solve", LU_pivots, n, n):
         right = exchanged(right, there, here)
-    return substituted(factors, substituted(factors, right, True, True), False)
+    inner = call("SolveTriangular", factors, right, unit=True)
+    return call("SolveTriangular", factors, inner, lower=False)
 
 
 def lu_unpack(

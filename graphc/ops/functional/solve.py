@@ -1,4 +1,4 @@
-"""Small linear systems: inverse, determinant, Cholesky's factor, by elimination in a fixed number of steps."""
+"""Small linear systems: inverse and determinant by elimination in a fixed number of steps, Cholesky's factor."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.core import call
 from graphc.ops.functional.create import ones, zeros
-from graphc.ops.functional.elementwise import abs_, add, equal, less, log, mul, sign, sqrt, sub
-from graphc.ops.functional.joining import concat, stack
+from graphc.ops.functional.elementwise import abs_, add, equal, less, log, mul, sign, sub
+from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_max, reduce_sum
-from graphc.ops.functional.shapes import expand_dims, transpose
+from graphc.ops.functional.shapes import expand_dims
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -124,22 +124,12 @@ def logdet(input: Tensor) -> Tensor:
 
 @method()
 def cholesky(input_x: Tensor, upper: bool = False) -> Tensor:
-    """The lower triangular L with L L^T the given symmetric positive definite matrices; upper: its transpose."""
-    n = matrices("cholesky", input_x)
-    if not n:
-        return input_x.value()
-    x, columns = input_x, []
-    for k in range(n):
-        root = sqrt(getitem(x, (..., slice(k, k + 1), slice(k, k + 1))))
-        column = mul(
-            div(getitem(x, (..., slice(k, k + 1))), root),
-            Tensor((np.arange(n) >= k).astype(x.tensor_type.numpy)[:, None]),
-        )
-        columns.append(column)
-        x = sub(x, matmul(column, column, False, True))
-    made = concat(columns, -1)
-    order = (*range(made.ndim - 2), made.ndim - 1, made.ndim - 2)
-    return transpose(made, order) if upper else made
+    """The lower triangular L with L L^T the given symmetric positive definite matrices; upper: its transpose.
+
+    Only the lower triangle is read. NaN where a matrix is not positive definite. The gradient is symmetric.
+    """
+    matrices("cholesky", input_x)
+    return call("Cholesky", input_x, upper=bool(upper))
 
 
 __all__ = [

@@ -28,6 +28,7 @@ INDEXED = INDEX | {"count": 4, "index_dtype": "int32"}
 SINGLE, BATCH = test_single_images.Case(1, 4, 5, 9, 9), test_batch.Case(16, 3, 4, 9, 9)
 LINES = test_lines.Case(2, 3, 5, 1, 40, 4, 4, 4)
 BORDERS = {"outer": 4, "axes": ((9, 2, 1), (40, 3, 3)), "mode": "reflect", "dtype": "float32"}
+TRIANGULAR = {"batch": 3, "size": 9, "dtype": "float32"}
 
 #: Params of a kernel of each name.
 PARAMS: dict[str, dict[str, Any]] = {
@@ -78,6 +79,8 @@ PARAMS: dict[str, dict[str, Any]] = {
     },
     "first_places": {"rows": 4, "size": 40, "count": 10, "dtype": "float32", "descending": False},
     "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
+    "cholesky": TRIANGULAR | {"lead": 64},
+    "triangular_solve": TRIANGULAR | {"cols": 40, "lower": True, "transposed": False, "unit": False},
     "pack_factor": {"n": 40, "k": 70, "tb": True, "packed": "float32", "rounds": False, "apart": True},
     "pack_panels": {"n": 40, "k": 70, "tb": True, "part": (32, 32)},
     "collective_start": COLLECTIVE

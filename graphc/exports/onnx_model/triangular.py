@@ -1,0 +1,67 @@
+"""Rules of triangular systems and Cholesky's factor. ONNX has nothing of the kind: a few nodes for each row."""
+
+from __future__ import annotations
+
+from graphc.exports.onnx_model.table import rule
+from graphc.exports.onnx_model.writer import View, Writer
+from graphc.ir import TensorType
+
+#: The dtypes whose operators onnxruntime has.
+_NATIVE = ("float32", "float64")
+
+
+def _turned(w: Writer, x: str, rank: int) -> str:
+    """The last two axes exchanged."""
+    return w("Transpose", x, perm=[*range(rank - 2), rank - 1, rank - 2])
+
+
+def _part(w: Writer, x: str, axis: int, begin: int, end: int) -> str:
+    return w("Slice", x, w.ints(begin), w.ints(end), w.ints(axis))
+
+
+@rule("SolveTriangular")
+def _solve(w: Writer, n: View, a: str, b: str) -> str:
+    """By substitution, row by row."""
+    type = n.types[1]
+    if not type.size:
+        return w("Identity", b)
+    narrow = n.dtype not in _NATIVE
+    if narrow:
+        a, b = (w.cast(x, "float32") for x in (a, b))
+    if n["transposed"]:
+        a = _turned(w, a, type.rank)
+    down, across, size = type.rank - 2, type.rank - 1, type.shape[-2]
+    forward, done = n["lower"] != n["transposed"], ""
+    for r in range(size) if forward else reversed(range(size)):
+        line, row = _part(w, a, down, r, r + 1), _part(w, b, down, r, r + 1)
+        if done:
+            before = _part(w, line, across, *((0, r) if forward else (r + 1, size)))
+            row = w("Sub", row, w("MatMul", before, done))
+        if not n["unit"]:
+            row = w("Div", row, _part(w, line, across, r, r + 1))
+        done = row if not done else w("Concat", *((done, row) if forward else (row, done)), axis=down)
+    return w.cast(done, n.dtype) if narrow else done
+
+
+@rule("Cholesky")
+def _cholesky(w: Writer, n: View, x: str) -> str:
+    """Column by column, of what is left of the lower triangle."""
+    type, narrow = n.types[0], n.dtype not in _NATIVE
+    if not type.size:
+        return w("Identity", x)
+    x = w.cast(x, "float32") if narrow else x
+    dtype = "float32" if narrow else n.dtype
+    down, across, size = type.rank - 2, type.rank - 1, type.shape[-1]
+    columns = []
+    for k in range(size):
+        first = _part(w, x, across, 0, 1)
+        column = w("Div", first, w("Sqrt", _part(w, first, down, 0, 1)))
+        above = w.filled(0, TensorType(dtype, (*type.shape[:-2], k, 1)))
+        columns.append(w("Concat", above, column, axis=down) if k else column)
+        if k + 1 < size:
+            tail = _part(w, column, down, 1, size - k)
+            rest = _part(w, _part(w, x, down, 1, size - k), across, 1, size - k)
+            x = w("Sub", rest, w("MatMul", tail, _turned(w, tail, type.rank)))
+    made = w("Concat", *columns, axis=across)
+    made = _turned(w, made, type.rank) if n["upper"] else made
+    return w.cast(made, n.dtype) if narrow else made
