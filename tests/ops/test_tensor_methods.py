@@ -338,5 +338,17 @@ def test_a_tensor_of_a_traced_one_is_its_value():
     assert total.asnumpy().tolist() == [4, 6]
     assert (same.item(), shape.shape) == (2.5, (0,))
     assert graphc.grad(lambda x: Tensor(x) * Tensor(x, graphc.float64))(Tensor(2.5)).item() == 5
+
+    class Scaled(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(Tensor([2.0, 3.0]), name="w")
+
+        def construct(self, x):
+            y = Tensor(x)
+            y[0] = 9.0  # x keeps its value.
+            return (y + x) * graphc.tensor(self.w)
+
+    assert Scaled()(Tensor([1.0, 2.0])).asnumpy().tolist() == [20, 12]
     with pytest.raises(TypeError, match=r"GC131.*made of a list that holds a traced tensor(.|\n)*ops\.stack"):
         graphc.jit(lambda x: Tensor([x, 1.0]))(Tensor(2.5))

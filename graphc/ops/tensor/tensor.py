@@ -117,9 +117,10 @@ class Tensor(Operators, Methods):
                 self.open_shape, self.open_dtype = sizes, to_name(dtype)
                 return
             input_data = np.zeros(sizes, np.float32)
-        elif isinstance(input_data, TracedTensor) and type(self) is Tensor:
+        elif isinstance(input_data, Tensor) and type(self) is Tensor and input_data._is_traced():
+            value = input_data.value() if dtype is None else input_data.value().astype(dtype)
             self.__class__ = TracedTensor
-            self.__dict__.update(vars(input_data if dtype is None else input_data.astype(dtype)), is_number=False)
+            self.__dict__.update(vars(value), is_number=False)
             return
         elif input_data is None:
             raise ArgumentTypeError("Tensor: input_data must be given, or shape and init", loc=user_loc())
@@ -258,6 +259,10 @@ class Tensor(Operators, Methods):
     def _is_state(self) -> bool:
         """Whether this is a Parameter that a step reads and writes which is being traced."""
         return False
+
+    def _is_traced(self) -> bool:
+        """Whether it stands for a value of the step that is being traced."""
+        return isinstance(self, TracedTensor) or self._is_state()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if self._array is None:
