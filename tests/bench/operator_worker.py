@@ -165,6 +165,12 @@ CASES: dict[str, Case] = {
     "sort of short rows": Case(lambda t, f, x: t.sort(x, dim=1)[0], ((10000, 30),)),
     "topk of gates": Case(lambda t, f, x: t.topk(x, 2, 1)[0], ((8192, 16),)),
     "topk of words": Case(lambda t, f, x: t.topk(x, 50, 1)[0], ((16, 50257),)),
+    "topk of 100": Case(lambda t, f, x: t.topk(x, 100, 1)[0], ((64, 20000),)),
+    "median of long rows": Case(lambda t, f, x: t.median(x, 1)[0], ((64, 20000),)),
+    "bmm of few rows": Case(lambda t, f, x, y: t.bmm(x, y), ((50, 3, 2), (50, 2, 2000))),
+    "cholesky": Case(
+        lambda t, f, x: (t.matmul(x, t.permute(x, (1, 0))) + 300.0 * t.eye(300)).cholesky(), ((300, 300),)
+    ),
     "sort of one row": Case(lambda t, f, x: t.sort(x)[0], ((200000,),)),
     # Layers.
     "softmax of short rows": Case(lambda t, f, x: f.softmax(x, -1), ((8, 8, 256, 64),)),
