@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 from graphc import Tensor, nn, ops
+from graphc.ops.declared.windows import windows
 from tests.data.ms_functions import IMAGES, X, array
 
 
@@ -50,3 +54,34 @@ def test_what_undoes_what():
     assert counts.max() == 6
     assert counts.sum() == 2 * 3 * 9 * 2 * 4
     assert (ops.matrix_diag_part(ops.matrix_diag(Tensor(X))).asnumpy() == X).all()
+
+
+@pytest.mark.parametrize("kernel", [(3, 3), (5, 4), (7, 2), (1, 11)])
+@pytest.mark.parametrize(("dilation", "padding", "stride"), [(1, 0, 1), ((1, 2), (2, 3), (2, 1)), (1, 3, 3)])
+def test_windows_as_columns_and_back(kernel, dilation, padding, stride):
+    """unfold against NumPy's windows; fold is what makes its gradient, and the other way round."""
+    random = np.random.default_rng(0)
+    x = random.standard_normal((2, 3, 14, 23)).astype(np.float32)
+    attrs = {"pad": tuple(np.repeat(np.broadcast_to(padding, 2), 2))}
+    attrs |= {name: tuple(np.broadcast_to(v, 2)) for name, v in (("stride", stride), ("dilation", dilation))}
+    seen = windows(x, kernel, attrs)
+    wanted = seen.transpose(0, 1, 4, 5, 2, 3).reshape(2, 3 * math.prod(kernel), -1)
+    sizes = (kernel, dilation, padding, stride)
+
+    class Both(nn.Cell):
+        def construct(self, x, columns):
+            there = ops.unfold(x, *sizes)
+            back = ops.fold(columns, x.shape[2:], *sizes)
+            of_x = ops.grad(lambda x: ops.reduce_sum(ops.unfold(x, *sizes) * columns))(x)
+            of_columns = ops.grad(lambda c: ops.reduce_sum(ops.fold(c, x.shape[2:], *sizes) * x))(columns)
+            return there, back, of_x, of_columns
+
+    columns = random.standard_normal(wanted.shape).astype(np.float32)
+    there, back, of_x, of_columns = (y.asnumpy() for y in Both()(Tensor(x), Tensor(columns)))
+    assert (there == wanted).all()
+    assert (of_columns == wanted).all()
+    assert np.allclose(back, of_x, atol=1e-4)
+    # The sum of products is the same on both sides.
+    assert np.vdot(columns.astype(np.float64), wanted) == pytest.approx(
+        np.vdot(back.astype(np.float64), x), rel=1e-4, abs=1e-2
+    )

@@ -14,6 +14,9 @@ from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
+#: Numbers of a window up to which each has a copy of the image of its own, at once.
+_FEW_TAPS = 9
+
 # ---- images
 
 
@@ -117,15 +120,27 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     x = bordered(input, [(0, 0), (0, 0), (ph, ph), (pw, pw)])
     n, c, h, w = x.shape
     oh, ow = (h - dh * (kh - 1) - 1) // sh + 1, (w - dw * (kw - 1) - 1) // sw + 1
-    every = (slice(None), slice(None))
-    parts = [
-        getitem(
-            x, (*every, slice(i * dh, i * dh + (oh - 1) * sh + 1, sh), slice(j * dw, j * dw + (ow - 1) * sw + 1, sw))
-        )
-        for i in range(kh)
-        for j in range(kw)
-    ]
-    return reshape(stack(parts, 2), (n, c * kh * kw, oh * ow))
+    rows = [slice(i * dh, i * dh + (oh - 1) * sh + 1, sh) for i in range(kh)]
+    columns = [slice(j * dw, j * dw + (ow - 1) * sw + 1, sw) for j in range(kw)]
+    if kh * kw <= _FEW_TAPS:
+        made = stack([getitem(x, (..., i, j)) for i in rows for j in columns], 2)
+    else:  # By one axis after the other: kh + kw parts, not kh kw.
+        x = stack([getitem(x, (..., j)) for j in columns], 2)
+        made = stack([getitem(x, (..., i, slice(None))) for i in rows], 2)
+    return reshape(made, (n, c * kh * kw, oh * ow))
+
+
+def _added_up(parts: list[Tensor], starts: list[dict[int, int]], sizes: dict[int, int]) -> Tensor:
+    """The sum of tensors that begin, along some axes, at places of their own in one of these sizes."""
+    total: Tensor | None = None
+    for part, start in zip(parts, starts, strict=True):
+        borders = [(0, 0)] * part.ndim
+        for axis, size in sizes.items():
+            borders[axis] = (start[axis], size - start[axis] - part.shape[axis])
+        placed = bordered(part, borders)
+        total = placed if total is None else add(total, placed)
+    assert total is not None
+    return total
 
 
 @method()
@@ -144,15 +159,19 @@ def fold(
             loc=user_loc(),
         )
     n, c = input.shape[0], input.shape[1] // (kh * kw)
+    every = (slice(None), slice(None))
     # Taps along one axis: the gradients of parts along one are joined, not added up.
     x = reshape(input, (n, c, kh * kw, oh, ow))
-    total: Any = None
-    for i in range(kh):
-        for j in range(kw):
-            part = apart(apart(getitem(x, (slice(None), slice(None), i * kw + j)), 2, sh), 3, sw)
-            rest = (h - i * dh - part.shape[2], w - j * dw - part.shape[3])
-            part = bordered(part, [(0, 0), (0, 0), (i * dh, rest[0]), (j * dw, rest[1])])
-            total = part if total is None else add(total, part)
+    if kh * kw <= _FEW_TAPS:
+        taps = [(i, j) for i in range(kh) for j in range(kw)]
+        parts = [apart(apart(getitem(x, (*every, i * kw + j)), 2, sh), 3, sw) for i, j in taps]
+        total = _added_up(parts, [{2: i * dh, 3: j * dw} for i, j in taps], {2: h, 3: w})
+    else:  # By one axis after the other: kh + kw parts, not kh kw.
+        x = reshape(x, (n, c, kh, kw, oh, ow))
+        parts = [apart(getitem(x, (*every, i)), 3, sh) for i in range(kh)]
+        x = _added_up(parts, [{3: i * dh} for i in range(kh)], {3: h})
+        parts = [apart(getitem(x, (*every, j)), 3, sw) for j in range(kw)]
+        total = _added_up(parts, [{3: j * dw} for j in range(kw)], {3: w})
     return getitem(total, (slice(None), slice(None), slice(ph, ph + height), slice(pw, pw + width)))
 
 
