@@ -169,6 +169,7 @@ def doors(members: dict[str, Any], names: Iterable[str], module: str) -> None:
         if isinstance(function, FunctionType):
             if function not in _doors:
                 made = door(function, module)
+                made.__qualname__ = name  # By which it is pickled.
                 _doors[function] = _doors[made] = made
             members[name] = _doors[function]
 

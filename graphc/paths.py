@@ -8,7 +8,7 @@ names the nearest thing there is.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -268,6 +268,18 @@ def _providers(name: str) -> list[ModuleType]:
             if error.name is None or not path.startswith(error.name):
                 raise
     return found
+
+
+def others_of(module: str) -> Callable[[str], Any]:
+    """`__getattr__` of a module with a file of its own: what MindSpore's module of this path has besides, and graphc has too."""
+
+    def find(name: str) -> Any:
+        for provider in _providers(mindspore_name(module)) if not name.startswith("__") else ():
+            if not provider.__name__.startswith("graphc.compat") and name in getattr(provider, "__all__", ()):
+                return getattr(provider, name)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return find
 
 
 def module_hint(name: str) -> str:

@@ -38,6 +38,11 @@ def test_modules_have_the_same_paths_beneath_graphc(mindspore):
     assert operations.MatMul is theirs.MatMul is graphc.ops.MatMul
     assert (dtype.float32, Parameter, set_seed) == (graphc.float32, graphc.Parameter, graphc.set_seed)
     assert graphc.nn.dynamic_lr.exponential_decay_lr is graphc.nn.exponential_decay_lr
+    # Modules with a file of their own have what MindSpore's have besides.
+    assert graphc.context.set_auto_parallel_context is graphc.set_auto_parallel_context
+    assert graphc.ops.functional.vmap is graphc.vmap
+    assert graphc.ops.composite.clip_by_global_norm is graphc.ops.clip_by_global_norm
+    assert not hasattr(graphc.context, "nothing")
 
 
 def test_a_path_beneath_graphc_that_is_left_out():

@@ -185,6 +185,11 @@ def test_state_is_named_by_the_attribute_that_holds_the_optimizer() -> None:
     assert names[4:] == [f"opt.{n}" for n in own] + [f"second.{n.replace('net', 'other')}" for n in own]
     recent = Held(lambda p: graphc.experimental.optim.Adam(p, 0.1))
     assert {"opt.exp_avg.net.weight", "second.exp_avg.other.weight"} < {p.name for p in recent.get_parameters()}
+    recent.second.add_param_group({"params": [Parameter(np.zeros(3, np.float32), name="late")]})
+    added = {"second.exp_avg.late", "second.exp_avg.other.weight", "second.learning_rate_group_1"}
+    assert added < {p.name for p in recent.get_parameters()}
+    outer = nn.CellList([recent])
+    assert {f"0.{name}" for name in added} < {p.name for p in outer.get_parameters()}
 
 
 def test_the_learning_rate_can_be_assigned() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from operator import attrgetter
 from pathlib import Path
 from types import FunctionType
@@ -236,4 +237,5 @@ def test_arguments_that_a_function_has_not_are_refused_in_the_house_form(module)
         if isinstance(function, FunctionType):
             with pytest.raises(graphc.ArgumentTypeError, match=r"GC100\] \w+: .*; its arguments are \("):
                 function(no_such_argument=1)
+            assert pickle.loads(pickle.dumps(function)) is function
     assert mint.special.expm1 is mint.expm1

@@ -349,6 +349,12 @@ def test_a_tensor_of_a_traced_one_is_its_value():
             y[0] = 9.0  # x keeps its value.
             return (y + x) * graphc.tensor(self.w)
 
-    assert Scaled()(Tensor([1.0, 2.0])).asnumpy().tolist() == [20, 12]
+    scaled = Scaled()
+    for mode in (graphc.GRAPH_MODE, graphc.PYNATIVE_MODE):
+        graphc.set_context(mode=mode)
+        assert scaled(Tensor([1.0, 2.0])).asnumpy().tolist() == [20, 12]
+        (change,) = graphc.grad(scaled, None, scaled.trainable_params())(Tensor([1.0, 2.0]))
+        assert change.asnumpy().tolist() == [10, 4]
+    graphc.set_context(mode=graphc.GRAPH_MODE)
     with pytest.raises(TypeError, match=r"GC131.*made of a list that holds a traced tensor(.|\n)*ops\.stack"):
-        graphc.jit(lambda x: Tensor([x, 1.0]))(Tensor(2.5))
+        graphc.jit(lambda x: Tensor([[x], [1.0]]))(Tensor(2.5))

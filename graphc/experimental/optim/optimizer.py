@@ -67,12 +67,15 @@ class Optimizer(Cell):
         rate = _rate(owner, made.get("lr"))
         self.check(made)
         made["lr"] = Parameter(Tensor(rate, "float32"), name=f"learning_rate_group_{number}", requires_grad=False)
+        place = self._place()
+        self._put_under("")  # What is added has the names that a cell would find it by.
         self.lrs = ParameterTuple((*self.lrs, made["lr"]))
         self.parameters = ParameterTuple((*self.parameters, *members))
         self.group_start_id = [*self.group_start_id, self.group_start_id[-1] + len(members)]
         self.param_groups.append(made)
         for name in self._kept:
             setattr(self, name, ParameterTuple((*getattr(self, name), *(self._state(name, p) for p in members))))
+        self._put_under(place)
 
     def check(self, group: dict[str, Any]) -> None:
         """Refuse the options of a group that mean nothing to the optimizer; for subclasses."""
@@ -94,12 +97,19 @@ class Optimizer(Cell):
         trained = set(map(id, self.parameters))
         return (p for p in held if id(p) not in trained)
 
-    def _put_under(self, prefix: str) -> None:
-        """Name the state by the place that a cell gives the optimizer. What is optimized belongs to the network."""
+    def _own(self) -> list[tuple[str, Parameter]]:
+        """The state, with its paths. What is optimized belongs to the network."""
         trained = set(map(id, self.parameters))
-        for path, p in list(self.parameters_and_names()):
-            if id(p) not in trained:
-                p.name, p.is_named = prefix + path, True
+        return [(path, p) for path, p in self.parameters_and_names() if id(p) not in trained]
+
+    def _place(self) -> str:
+        """What cells have put before the paths of the state."""
+        return next((p.name.removesuffix(path) for path, p in self._own() if p.name.endswith(path)), "")
+
+    def _put_under(self, prefix: str) -> None:
+        """Name the state by the place that a cell gives the optimizer."""
+        for path, p in self._own():
+            p.name, p.is_named = prefix + path, True
 
     def construct(self, gradients: Any) -> Any:
         raise ArgumentTypeError(f"{type(self).__name__} does not define construct(gradients)")

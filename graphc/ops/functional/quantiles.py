@@ -148,6 +148,8 @@ def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Te
     """
     at = check_axis("nanmedian", axis, max(input.ndim, 1))
     x = reshape(input, (1,)) if not input.ndim else moveaxis(input, at, -1)
+    if not x.shape[-1]:
+        raise ArgumentValueError(f"nanmedian: axis {at} of {input.tensor_type} has no elements", loc=user_loc())
     if x.tensor_type.is_float:
         known = reduce_sum(cast_to(logical_not(isnan(x)), "int32"), -1)
         value, where = taken_at(x, maximum(bitwise_right_shift(sub(known, 1), 1), 0))

@@ -89,6 +89,9 @@ class Parameter(ParameterExtras, Tensor):
         active = dispatch.recorder.get()
         return active is not None and not active.immediate
 
+    def _is_traced(self) -> bool:
+        return dispatch.recorder.get() is not None
+
     @property
     def storage(self) -> Array:
         """The memory itself, 64-byte aligned; compiled steps read and write it."""

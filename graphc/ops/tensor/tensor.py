@@ -46,17 +46,17 @@ def to_array(data: Any, dtype: Any = None, *, copy: bool = True) -> Array:
         for x in data if isinstance(data, (list, tuple)) else ():
             if is_masked(x):
                 native(x)
-            if isinstance(x, TracedTensor):
-                raise TraceTypeError(
-                    f"a Tensor is made of a {type(data).__name__} that holds a traced tensor",
-                    code="GC131",
-                    loc=user_loc(),
-                    help="use ops.stack, which has a gradient",
-                )
         try:
             array = np.asarray(data)
         except ValueError as error:
             raise ArgumentValueError(f"these data are no tensor: {error}") from None
+        except TraceTypeError:
+            raise TraceTypeError(
+                f"a Tensor is made of a {type(data).__name__} that holds a traced tensor",
+                code="GC131",
+                loc=user_loc(),
+                help="use ops.stack, which has a gradient",
+            ) from None
         if array.dtype == np.float64 and dtype is None:
             array = array.astype(np.float32)
     if dtype is not None:
@@ -261,8 +261,8 @@ class Tensor(Operators, Methods):
         return False
 
     def _is_traced(self) -> bool:
-        """Whether it stands for a value of the step that is being traced."""
-        return isinstance(self, TracedTensor) or self._is_state()
+        """Whether it stands for a value of what is being traced, for a step or for a gradient."""
+        return isinstance(self, TracedTensor)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if self._array is None:
