@@ -47,15 +47,15 @@ def _solve_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (b,)
 
 
-@np.errstate(all="ignore")
 def _solve(a: Array, b: Array, lower: bool, transposed: bool, unit: bool) -> Array:
     a = a.swapaxes(-1, -2) if transposed else a
     made, rows = np.zeros_like(b), range(a.shape[-1])
     forward = lower != transposed
-    for r in rows if forward else reversed(rows):
-        done = slice(0, r) if forward else slice(r + 1, None)
-        row = b[..., r, :] - (a[..., r : r + 1, done] @ made[..., done, :])[..., 0, :]
-        made[..., r, :] = row if unit else row / a[..., r, r, None]
+    with np.errstate(all="ignore"):
+        for r in rows if forward else reversed(rows):
+            done = slice(0, r) if forward else slice(r + 1, None)
+            row = b[..., r, :] - (a[..., r : r + 1, done] @ made[..., done, :])[..., 0, :]
+            made[..., r, :] = row if unit else row / a[..., r, r, None]
     return made
 
 
@@ -112,12 +112,12 @@ def _cholesky_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (x,)
 
 
-@np.errstate(all="ignore")
 def _cholesky(x: Array, upper: bool) -> Array:
     made = np.zeros_like(x)
-    for k in range(x.shape[-1]):
-        column = x[..., k:, k] - (made[..., k:, :k] @ made[..., k, :k, None])[..., 0]
-        made[..., k:, k] = column / np.sqrt(column[..., :1])
+    with np.errstate(all="ignore"):
+        for k in range(x.shape[-1]):
+            column = x[..., k:, k] - (made[..., k:, :k] @ made[..., k, :k, None])[..., 0]
+            made[..., k:, k] = column / np.sqrt(column[..., :1])
     return made.swapaxes(-1, -2).copy() if upper else made
 
 
