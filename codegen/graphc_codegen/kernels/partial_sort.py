@@ -17,7 +17,7 @@ from functools import reduce
 
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.sort import COUNTERS, Row, bits_of, by_bytes, keys_at, ordered
-from graphc_codegen.kernels.vectors import across, along, fill_zero, first, iota
+from graphc_codegen.kernels.vectors import across, along, fill_zero, first, int32, numbers_from
 from graphc_codegen.writer import MANGLED, Writer, mask, vec
 
 #: Bits of a digit. Counters stand in two arrays, so that equal digits that follow each other need not wait; each has room for a
@@ -170,7 +170,7 @@ def _write_all(w: Writer, p: Params, s: _State, pointers: tuple[str, str, str]) 
 
     def one(i: str | int, active: int, _: list[str]) -> list[str]:
         w.vstore(keys_at(w, p, row, i, active), w.at(keys, i, s.key), active, s.key)
-        w.vstore(_numbers(w, i), w.at(numbers, i, "i32"), active, "i32")
+        w.vstore(numbers_from(w, i), w.at(numbers, i, "i32"), active, "i32")
         return []
 
     along(w, p["size"], (), one)
@@ -198,7 +198,7 @@ def _collect_below(w: Writer, p: Params, s: _State, pointers: tuple[str, str, st
     def one(i: str | int, active: int, _: list[str]) -> list[str]:
         read = keys_at(w, p, row, i, active)
         chosen = _inside(w, w.binary("icmp ule", read, limit, s.key), active, "zeroinitializer", "i1")
-        _take(w, s, (keys, numbers), chosen, read, lambda: _numbers(w, i))
+        _take(w, s, (keys, numbers), chosen, read, lambda: numbers_from(w, i))
         return []
 
     along(w, p["size"], (), one)
@@ -207,17 +207,17 @@ def _collect_below(w: Writer, p: Params, s: _State, pointers: tuple[str, str, st
 def _keep(w: Writer, s: _State, keys: str, numbers: str, size: str | int) -> None:
     """Keep of collected elements those that are wanted, at the same addresses: they move to the front."""
     low, limit = (w.splat(w.load(end, s.key), s.key) for end in (s.low, s.high))
-    start, last = (w.splat(_int32(w, w.load(end, "i64")), "i32") for end in (s.start, s.last))
+    start, last = (w.splat(int32(w, w.load(end, "i64")), "i32") for end in (s.start, s.last))
     w.store("0", s.found, "i64")
 
     def one(i: str, _: list[str]) -> None:
         read = w.vload(w.at(keys, i, s.key), type=s.key)
-        early = w.binary("icmp ule", _numbers(w, i), last, "i32")
+        early = w.binary("icmp ule", numbers_from(w, i), last, "i32")
         equal = w.binary("and", w.binary("icmp eq", read, limit, s.key), early, "i1")
         chosen = w.binary("or", w.binary("icmp ult", read, limit, s.key), equal, "i1")
         if s.only:
             chosen = w.binary("and", chosen, w.binary("icmp uge", read, low, s.key), "i1")
-            chosen = w.binary("and", chosen, w.binary("icmp uge", _numbers(w, i), start, "i32"), "i1")
+            chosen = w.binary("and", chosen, w.binary("icmp uge", numbers_from(w, i), start, "i32"), "i1")
         _take(w, s, (keys, numbers), chosen, read, lambda: w.vload(w.at(numbers, i, "i32"), type="i32"))
 
     w.loop(size, one, step=w.lanes)
@@ -243,15 +243,6 @@ def _take(w: Writer, s: _State, pointers: tuple[str, str], chosen: str, keys: st
         w.store(str(at), s.found, "i64")
 
     w.when(w.op(f"icmp ne i{lanes} {bits}, 0"), put)
-
-
-def _numbers(w: Writer, i: str | int) -> str:
-    """The vector i, i + 1, ..."""
-    return w.binary("add", iota(w), w.splat(_int32(w, i), "i32"), "i32")
-
-
-def _int32(w: Writer, i: str | int) -> str:
-    return str(i) if isinstance(i, int) else w.op(f"trunc i64 {i} to i32")
 
 
 def _inside(w: Writer, value: str, active: int, other: str, type: str) -> str:
@@ -300,11 +291,11 @@ def _find_range(w: Writer, s: _State, keys: str, size: str | int) -> str:
     """
     key, v, most = s.key, vec(s.key, w.lanes), w.constant(-1, s.key)
     low, high = (w.splat(w.load(at, key), key) for at in (s.low, s.high))
-    last = w.splat(_int32(w, w.add(size, -1)), "i32")
+    last = w.splat(int32(w, w.add(size, -1)), "i32")
 
     def one(i: str, ends: list[str]) -> list[str]:
         read = w.vload(w.at(keys, i, key), type=key)
-        inside = w.binary("icmp ule", _numbers(w, i), last, "i32")
+        inside = w.binary("icmp ule", numbers_from(w, i), last, "i32")
         for test, end in (("uge", low), ("ule", high)):
             inside = w.binary("and", inside, w.binary(f"icmp {test}", read, end, key), "i1")
         others = (w.select(inside, read, other, key) for other in (most, "zeroinitializer"))

@@ -14,7 +14,7 @@ import numpy as np
 
 from graphc_codegen.dtypes import FLOATS, REGISTER, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.vectors import along, gathered, iota
+from graphc_codegen.kernels.vectors import along, gathered, int32, iota
 from graphc_codegen.writer import Writer, vec
 
 #: Rows of at most so many elements are rank sorted.
@@ -153,13 +153,9 @@ def _by_rank(w: Writer, row: Row) -> None:
 
     def put(i: str | int) -> None:
         rank = w.op(f"zext i32 {w.load(w.at(ranks, i, 'i32'), 'i32')} to i64")
-        w.store(_int32(w, i), w.at(places, rank, "i32"), "i32")
+        w.store(int32(w, i), w.at(places, rank, "i32"), "i32")
 
     w.repeat(row.size, put)
-
-
-def _int32(w: Writer, i: str | int) -> str:
-    return str(i) if isinstance(i, int) else w.op(f"trunc i64 {i} to i32")
 
 
 def by_bytes(w: Writer, row: Row, counters: str) -> None:
@@ -179,7 +175,7 @@ def by_bytes(w: Writer, row: Row, counters: str) -> None:
         ) -> None:
             key = w.load(w.at(source, i, row.type), row.type)
             number = (
-                _int32(w, i) if n == 0 and not row.placed else w.load(w.at(row.places[(n - 1) % 2], i, "i32"), "i32")
+                int32(w, i) if n == 0 and not row.placed else w.load(w.at(row.places[(n - 1) % 2], i, "i32"), "i32")
             )
             bin = w.at(bins, _byte(w, key, row.type, n), "i32")
             place = w.load(bin, "i32")

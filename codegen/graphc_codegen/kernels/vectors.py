@@ -12,6 +12,16 @@ def iota(w: Writer) -> str:
     return "<" + ", ".join(f"i32 {i}" for i in range(w.lanes)) + ">"
 
 
+def int32(w: Writer, i: str | int) -> str:
+    """A number of i64 as i32."""
+    return str(i) if isinstance(i, int) else w.op(f"trunc i64 {i} to i32")
+
+
+def numbers_from(w: Writer, i: str | int) -> str:
+    """The i32 vector i, i + 1, i + 2, ..."""
+    return w.binary("add", iota(w), w.splat(int32(w, i), "i32"), "i32")
+
+
 def fma_pairs(w: Writer, a: str, b: str, c: str) -> str:
     """c + a[0] * b[0] + a[1] * b[1] in each lane, where those of a and b are pairs of bfloat16 in the bits of a float."""
     v, pairs = vec("float", w.lanes), vec("bfloat", 2 * w.lanes)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.scalars import power
 from graphc_codegen.scalars.conversion import truth
-from graphc_codegen.writer import Writer, vec
+from graphc_codegen.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,4 +185,4 @@ def choose(w: Writer, args: Sequence[Operand]) -> str:
 
 
 def neg(w: Writer, args: Sequence[Operand]) -> str:
-    return w.op(f"fneg {vec(REGISTER[args[0].dtype], w.lanes)} {args[0].name}")
+    return w.negative(args[0].name, REGISTER[args[0].dtype])

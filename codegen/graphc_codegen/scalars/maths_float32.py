@@ -111,7 +111,7 @@ def tanh(w: Writer, x: str) -> str:
 
 def sigmoid(w: Writer, x: str) -> str:
     """1 / (1 + exp(-x)), 2 ulp; results below 2**-126 are flushed to zero."""
-    negated = w.op(f"fneg {vec('float', w.lanes)} {x}")
+    negated = w.negative(x, "float")
     return w.binary("fdiv", w.constant(1.0), w.binary("fadd", exp(w, negated), w.constant(1.0)))
 
 

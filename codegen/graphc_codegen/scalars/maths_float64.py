@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from graphc_codegen.scalars.pieces import polynomial, with_sign
-from graphc_codegen.writer import Writer, vec
+from graphc_codegen.writer import Writer
 
 _D = "double"
 #: Adding 1.5 * 2**52 rounds a double to an integer that stands in its low bits.
@@ -123,7 +123,7 @@ def tanh(w: Writer, x: str) -> str:
 
 def sigmoid(w: Writer, x: str) -> str:
     """1 / (1 + exp(-x)), 2 ulp; results below 2**-1022 are flushed to zero."""
-    e = exp(w, w.op(f"fneg {vec(_D, w.lanes)} {x}"))
+    e = exp(w, w.negative(x, _D))
     return w.binary("fdiv", _number(w, 1.0), w.binary("fadd", e, _number(w, 1.0), _D), _D)
 
 
@@ -139,7 +139,7 @@ def erf(w: Writer, x: str) -> str:
     b = _clamped(w, a, None, 6.0)  # beyond it the result is 1
     u = w.binary("fdiv", _number(w, 1.0), w.binary("fadd", b, _number(w, 3.0), _D), _D)
     u = w.fma(u, _number(w, 14.4), _number(w, -2.6), _D)
-    bell = exp(w, w.op(f"fneg {vec(_D, w.lanes)} {w.binary('fmul', b, b, _D)}"))
+    bell = exp(w, w.negative(w.binary("fmul", b, b, _D), _D))
     large = w.binary("fsub", _number(w, 1.0), w.binary("fmul", polynomial(w, u, _ERFC, _D), bell, _D), _D)
     return with_sign(w, w.select(w.binary("fcmp olt", a, _number(w, 1.0), _D), small, large, _D), x, _D)
 

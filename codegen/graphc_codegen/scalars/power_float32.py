@@ -87,7 +87,7 @@ def _fmod(w: Writer, a: str, b: str) -> str:
             "i64",
         )
         q = w.unary("floor", w.convert("bitcast", q, "i64", d), d)
-        return w.fma(w.op(f"fneg {v} {q}"), divisor, r, d)
+        return w.fma(w.negative(q, d), divisor, r, d)
 
     first = turn(start)
     more = w.op(f"bitcast {vec('i1', lanes)} {w.binary('fcmp oge', first, divisor, d)} to i{lanes}")

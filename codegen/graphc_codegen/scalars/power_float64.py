@@ -19,7 +19,7 @@ def pow(w: Writer, x: str, y: str) -> str:
     size = w.unary("fabs", x, _D)
     high, low = _log(w, size)
     t = w.binary("fmul", y, high, _D)
-    negated = w.op(f"fneg {vec(_D, w.lanes)} {t}")
+    negated = w.negative(t, _D)
     tail = w.fma(y, low, w.fma(y, high, negated, _D), _D)
     # Beyond the range of exp the tail does not matter, and may be NaN.
     inside = w.binary("fcmp olt", w.unary("fabs", t, _D), w.constant(800.0, _D), _D)
@@ -32,13 +32,13 @@ def _log(w: Writer, x: str) -> tuple[str, str]:
 
     For 0, infinity and NaN only the first counts.
     """
-    one, two, v = w.constant(1.0, _D), w.constant(2.0, _D), vec(_D, w.lanes)
+    one, two = w.constant(1.0, _D), w.constant(2.0, _D)
     m, e = maths_float64.split(w, x)
     f = w.binary("fsub", m, one, _D)
     d = w.binary("fadd", m, one, _D)
     d_low = w.binary("fsub", m, w.binary("fsub", d, one, _D), _D)
     s = w.binary("fdiv", f, d, _D)
-    minus = w.op(f"fneg {v} {s}")
+    minus = w.negative(s, _D)
     # What f / (m + 1) has beyond s.
     s_low = w.fma(minus, d_low, w.fma(minus, d, f, _D), _D)
     s_low = w.binary("fdiv", s_low, d, _D)

@@ -47,7 +47,7 @@ def _quarter_turns(w: Writer, x: str, shift: int) -> str:
     odd = w.binary("icmp ne", w.binary("and", quarter, w.constant(1, "i64"), "i64"), w.constant(0, "i64"), "i64")
     value = w.select(odd, cosine, sine, d)
     low = w.binary("icmp ne", w.binary("and", quarter, w.constant(2, "i64"), "i64"), w.constant(0, "i64"), "i64")
-    value = w.select(low, w.op(f"fneg {v} {value}"), value, d)
+    value = w.select(low, w.negative(value, d), value, d)
     size = w.call(f"llvm.fabs.v{w.lanes}f64", v, [(v, angle)])
     known = w.binary("fcmp olt", size, w.constant(_LIMIT, d), d)
     return w.convert("fptrunc", w.select(known, value, w.constant(math.nan, d), d), d, "float")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from graphc_codegen.scalars.pieces import polynomial
-from graphc_codegen.writer import Writer, vec
+from graphc_codegen.writer import Writer
 
 _D = "double"
 #: Adding 1.5 * 2**52 rounds a double to an integer that stands in its low bits.
@@ -47,7 +47,7 @@ def _quarter_turns(w: Writer, x: str, shift: int) -> str:
     odd = w.binary("icmp ne", w.binary("and", quarter, w.constant(1, "i64"), "i64"), "zeroinitializer", "i64")
     value = w.select(odd, cosine, sine, _D)
     low = w.binary("icmp ne", w.binary("and", quarter, w.constant(2, "i64"), "i64"), "zeroinitializer", "i64")
-    value = w.select(low, w.op(f"fneg {vec(_D, w.lanes)} {value}"), value, _D)
+    value = w.select(low, w.negative(value, _D), value, _D)
     known = w.binary("fcmp olt", w.unary("fabs", x, _D), w.constant(_LIMIT, _D), _D)
     return w.select(known, value, w.constant(math.nan, _D), _D)
 

@@ -97,19 +97,10 @@ class Optimizer(Cell):
         trained = set(map(id, self.parameters))
         return (p for p in held if id(p) not in trained)
 
-    def _own(self) -> list[tuple[str, Parameter]]:
-        """The state, with its paths. What is optimized belongs to the network."""
-        trained = set(map(id, self.parameters))
-        return [(path, p) for path, p in self.parameters_and_names() if id(p) not in trained]
-
     def _place(self) -> str:
         """What cells have put before the paths of the state."""
-        return next((p.name.removesuffix(path) for path, p in self._own() if p.name.endswith(path)), "")
-
-    def _put_under(self, prefix: str) -> None:
-        """Name the state by the place that a cell gives the optimizer."""
-        for path, p in self._own():
-            p.name, p.is_named = prefix + path, True
+        names = self.parameters_and_names()
+        return next((p.name.removesuffix(path) for path, p in names if p.name.endswith(path)), "")
 
     def construct(self, gradients: Any) -> Any:
         raise ArgumentTypeError(f"{type(self).__name__} does not define construct(gradients)")

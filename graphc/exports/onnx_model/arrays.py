@@ -198,7 +198,7 @@ def _brought(w: Writer, operands: tuple[str, str, str], type: TensorType, axis: 
     spare = w.filled(0, TensorType(type.dtype, (*type.shape[:axis], 1, *type.shape[axis + 1 :])))
     longer = w("Concat", x, spare, axis=axis)
     made = w("ScatterElements", longer, places, updates, axis=axis, reduction=mode)
-    return w("Slice", made, w.ints(0), w.ints(type.shape[axis]), w.ints(axis))
+    return w.part(made, axis, 0, type.shape[axis])
 
 
 @rule("GatherElements")

@@ -82,7 +82,7 @@ def _further(w: Writer, n: View, x: str, by: int, new: str) -> str:
     axis, rank = n["axis"], n.types[0].rank
     back = n.node.attrs.get("reverse", False)
     start, end = (by, np.iinfo(np.int64).max) if back else (0, -by)
-    part = w("Slice", x, w.ints(start), w.ints(end), w.ints(axis))
+    part = w.part(x, axis, start, end)
     edges = [0] * (2 * rank)
     edges[axis + (rank if back else 0)] = by
     return w("Pad", part, w.ints(*edges), new)

@@ -92,13 +92,9 @@ def _matmul(w: Writer, n: View, x: str, y: str) -> str:
     a, b = n["transpose_a"], n["transpose_b"]
     if n.types[0].rank == 2 and n.types[1].rank == 2 and n.types[0].is_float:
         return w("Gemm", x, y, transA=int(a), transB=int(b)) if a or b else w("MatMul", x, y)
-    x = _swapped(w, x, n.types[0].rank) if a else x
-    y = _swapped(w, y, n.types[1].rank) if b else y
+    x = w.swapped(x, n.types[0].rank) if a else x
+    y = w.swapped(y, n.types[1].rank) if b else y
     return w.widened("MatMul", (x, y), n.dtype, _NATIVE)
-
-
-def _swapped(w: Writer, x: str, rank: int) -> str:
-    return w("Transpose", x, perm=[*range(rank - 2), rank - 1, rank - 2])
 
 
 @rule("Softmax")

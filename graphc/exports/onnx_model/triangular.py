@@ -10,15 +10,6 @@ from graphc.ir import TensorType
 _NATIVE = ("float32", "float64")
 
 
-def _turned(w: Writer, x: str, rank: int) -> str:
-    """The last two axes exchanged."""
-    return w("Transpose", x, perm=[*range(rank - 2), rank - 1, rank - 2])
-
-
-def _part(w: Writer, x: str, axis: int, begin: int, end: int) -> str:
-    return w("Slice", x, w.ints(begin), w.ints(end), w.ints(axis))
-
-
 @rule("SolveTriangular")
 def _solve(w: Writer, n: View, a: str, b: str) -> str:
     """By substitution, row by row."""
@@ -29,16 +20,16 @@ def _solve(w: Writer, n: View, a: str, b: str) -> str:
     if narrow:
         a, b = (w.cast(x, "float32") for x in (a, b))
     if n["transposed"]:
-        a = _turned(w, a, type.rank)
+        a = w.swapped(a, type.rank)
     down, across, size = type.rank - 2, type.rank - 1, type.shape[-2]
     forward, done = n["lower"] != n["transposed"], ""
     for r in range(size) if forward else reversed(range(size)):
-        line, row = _part(w, a, down, r, r + 1), _part(w, b, down, r, r + 1)
+        line, row = w.part(a, down, r, r + 1), w.part(b, down, r, r + 1)
         if done:
-            before = _part(w, line, across, *((0, r) if forward else (r + 1, size)))
+            before = w.part(line, across, *((0, r) if forward else (r + 1, size)))
             row = w("Sub", row, w("MatMul", before, done))
         if not n["unit"]:
-            row = w("Div", row, _part(w, line, across, r, r + 1))
+            row = w("Div", row, w.part(line, across, r, r + 1))
         done = row if not done else w("Concat", *((done, row) if forward else (row, done)), axis=down)
     return w.cast(done, n.dtype) if narrow else done
 
@@ -54,14 +45,14 @@ def _cholesky(w: Writer, n: View, x: str) -> str:
     down, across, size = type.rank - 2, type.rank - 1, type.shape[-1]
     columns = []
     for k in range(size):
-        first = _part(w, x, across, 0, 1)
-        column = w("Div", first, w("Sqrt", _part(w, first, down, 0, 1)))
+        first = w.part(x, across, 0, 1)
+        column = w("Div", first, w("Sqrt", w.part(first, down, 0, 1)))
         above = w.filled(0, TensorType(dtype, (*type.shape[:-2], k, 1)))
         columns.append(w("Concat", above, column, axis=down) if k else column)
         if k + 1 < size:
-            tail = _part(w, column, down, 1, size - k)
-            rest = _part(w, _part(w, x, down, 1, size - k), across, 1, size - k)
-            x = w("Sub", rest, w("MatMul", tail, _turned(w, tail, type.rank)))
+            tail = w.part(column, down, 1, size - k)
+            rest = w.part(w.part(x, down, 1, size - k), across, 1, size - k)
+            x = w("Sub", rest, w("MatMul", tail, w.swapped(tail, type.rank)))
     made = w("Concat", *columns, axis=across)
-    made = _turned(w, made, type.rank) if n["upper"] else made
+    made = w.swapped(made, type.rank) if n["upper"] else made
     return w.cast(made, n.dtype) if narrow else made

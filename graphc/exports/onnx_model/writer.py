@@ -155,6 +155,14 @@ class Writer:
         """allowzero: a 0 is a length, not a copy of the operand's."""
         return self("Reshape", value, self.ints(*shape), **({"allowzero": 1} if 0 in shape else {}))
 
+    def swapped(self, value: str, rank: int) -> str:
+        """The last two axes exchanged."""
+        return self("Transpose", value, perm=[*range(rank - 2), rank - 1, rank - 2])
+
+    def part(self, value: str, axis: int, begin: int, end: int) -> str:
+        """Some of the elements along an axis."""
+        return self("Slice", value, self.ints(begin), self.ints(end), self.ints(axis))
+
     def filled(self, value: float, type: TensorType) -> str:
         """An array of one number."""
         if not type.shape:

@@ -139,14 +139,11 @@ class Optimizer(MindSporeBase, Cell):
         """
         for p in self.parameters:
             p.name, p.is_named = prefix + p.name, True
-        self._put_under(prefix, recurse)
+        super().update_parameters_name(prefix, recurse)
 
-    def _put_under(self, prefix: str, recurse: bool = True) -> None:
-        """Name the state by the place that a cell gives the optimizer. What is optimized belongs to the network."""
-        trained = set(map(id, self.parameters))
-        for path, p in list(self.parameters_and_names(expand=recurse)):
-            if id(p) not in trained:
-                p.name, p.is_named = prefix + path, True
+    def _put_under(self, prefix: str) -> None:
+        """Name the state alone: what is optimized belongs to the network."""
+        super().update_parameters_name(prefix)
 
     # ---- one step
 

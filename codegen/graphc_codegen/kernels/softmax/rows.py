@@ -16,7 +16,7 @@ from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.softmax import causal
 from graphc_codegen.kernels.softmax.causal import row_memory
-from graphc_codegen.kernels.vectors import across_maximum, along, first, iota, maximum, sum_along
+from graphc_codegen.kernels.vectors import across_maximum, along, first, int32, maximum, numbers_from, sum_along
 from graphc_codegen.literals import float_literal
 from graphc_codegen.scalars import maths_float32
 from graphc_codegen.writer import Writer, mask, vec
@@ -244,10 +244,10 @@ def _sparse_row(w: Writer, cols: int, x: str, label: str, scale: tuple[str, str]
     safe = w.op(f"select i1 {valid}, i64 {label}, i64 0")
     one_or_nan = w.op(f"select i1 {valid}, float {float_literal(1.0)}, float {float_literal(math.nan)}")
     inverse = w.binary("fdiv", w.splat(one_or_nan), total)
-    column = w.splat(w.op(f"trunc i64 {safe} to i32"), "i32")
+    column = w.splat(int32(w, safe), "i32")
 
     def store(i: str | int, active: int) -> None:
-        lanes = w.binary("add", iota(w), w.splat(w.op(f"trunc i64 {i} to i32"), "i32"), "i32")
+        lanes = numbers_from(w, i)
         hot = w.select(w.binary("icmp eq", lanes, column, "i32"), w.constant(1.0), "zeroinitializer")
         at = w.at(out, i)
         w.vstore(w.binary("fsub", w.binary("fmul", w.vload(at, active), inverse), hot), at, active)
