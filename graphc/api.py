@@ -14,6 +14,7 @@ import numpy as np
 
 from graphc import alike, context, passes, processes, watches
 from graphc.build import build, distance, kernel_error, multiplies_bfloat16, notes_of, refuse_gradients, too_large
+from graphc.counted import Counted, trace_counted
 from graphc.debug import switches, threads
 from graphc.entry import Entry
 from graphc.errors import (
@@ -37,7 +38,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.shown import Shown
-from graphc.trace import Traced, trace
+from graphc.trace import Traced
 from graphc_codegen import errors as generator
 from graphc_codegen.forks import rlock
 from graphc_codegen.program import symbol
@@ -85,6 +86,9 @@ class CompiledStep(Shown):
     compile_seconds  wall seconds by phase
     cache_hit        whether the machine code came from the object cache
     """
+
+    #: Where sizes of results are counted by the step.
+    _counted: Counted | None = None
 
     def __init__(
         self,
@@ -231,7 +235,8 @@ class CompiledStep(Shown):
     @property
     def results(self) -> Any:
         """The types of what it returns, nested as `construct` returns it."""
-        return unflatten(self._outputs, [type for _, type in self._results])
+        own = self._results if self._counted is None else self._results[: self._counted.results]
+        return unflatten(self._outputs, [type for _, type in own])
 
     def timings(self) -> list[Timing]:
         """Every kernel call of a profiling build (GRAPHC_PROFILE=1) with the time that all runs so far spent in it.
@@ -324,10 +329,13 @@ class CompiledStep(Shown):
         return self._returned(outputs)
 
     def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
-        return trace(cell, leaves, structure)
+        traced, self._counted = trace_counted(cell, leaves, structure)
+        return traced
 
     def _returned(self, outputs: list[Any]) -> Any:
         """What `construct` returns, from its tensors."""
+        if self._counted is not None:
+            outputs = self._counted.cut(outputs)
         for i in self._numbers:
             outputs[i] = outputs[i].item()
         return unflatten(self._outputs, outputs)
@@ -342,6 +350,8 @@ class CompiledStep(Shown):
         prints, or with `find_nan`, the loop is Python's. Raises SignatureError GC170 for a queue that does not fit.
         """
         steps = self._checked_queue(queue)
+        if self._counted is not None:
+            self._counted.refuse_kept(kept)
         inputs = {b.id: queue[b.position] for b in self._lowered.program.buffers if b.space == "input"}
         results = [self._results[i] for i in kept]
         written = [id for id, _ in results if id not in inputs]
@@ -350,7 +360,8 @@ class CompiledStep(Shown):
         with self._lock:
             while begin < steps:
                 limits = [check() for check in self._checks] + [watch.limit() for watch in self._watches]
-                count = min([steps - begin, *(n for n in limits if n is not None), *([1] if self._prints else [])])
+                limits += [1] if self._prints or self._counted is not None else []
+                count = min([steps - begin, *(n for n in limits if n is not None)])
                 if self._moves != Parameter.moves:
                     self._bind()
                 part = [q[begin : begin + count] for q in queue]
@@ -366,6 +377,8 @@ class CompiledStep(Shown):
                     watch(count)
                 if self._talks:
                     processes.count_steps(count)
+                if self._counted is not None:
+                    self._counted.check([read() for read in self._readers])
                 begin += count
             outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
         kept_arrays = inputs | {id: np.concatenate([part[k] for part in arrays]) for k, id in enumerate(written)}
@@ -397,11 +410,13 @@ class CompiledStep(Shown):
         and for one that takes anything but tensors.
         """
         on = switches()
-        if self._executable.checked or self._prints or self._plain is None or on.profile or self._hunt is not None:
+        sizes = self._plain is not None and self._counted is None
+        if self._executable.checked or self._prints or not sizes or on.profile or self._hunt is not None:
             raise ArgumentValueError(
                 f"this step of {self.graph.name} cannot be called by address",
                 loc=user_loc(),
-                help="a step that takes tensors only, prints nothing, without GRAPHC_JIT=0, GRAPHC_PROFILE and find_nan",
+                help="a step that takes tensors only, prints nothing, counts no places, without GRAPHC_JIT=0, GRAPHC_PROFILE"
+                " and find_nan",
             )
         self._check_params()
         return Entry.of(

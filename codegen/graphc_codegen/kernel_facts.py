@@ -231,6 +231,7 @@ KERNEL_FACTS = {
     "argsort": KernelFacts(scratch=True),
     "partial_argsort": KernelFacts(scratch=True),
     "first_places": KernelFacts(),
+    "nonzero": KernelFacts(outputs=3, divisible=_indivisible),
     "search": KernelFacts(),
     "cholesky": KernelFacts(work=_factor_work),
     "triangular_solve": KernelFacts(work=_solve_work),

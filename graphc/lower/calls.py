@@ -387,7 +387,8 @@ class LoopBuilder:
             lower = node.lower
             if isinstance(lower, Reduce):
                 count = self.graph.type(node.inputs[0]).size // max(node.type.size, 1)
-                results.append((handles[0], lower.combine, 1.0 / count if lower.mean else 1.0))
+                mean = 1.0 / count if count else math.nan
+                results.append((handles[0], lower.combine, mean if lower.mean else 1.0))
             elif isinstance(lower, Strided):
                 results.append((handles[0], None, 1.0))
             else:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import eye, hstack, masked_select, ravel, t, trace, tril, triu
-from graphc.ops.functional.dynamic import known_values
+from graphc.ops.functional.distinct import unique_sorted
 from graphc.ops.functional.index import added_at
 from graphc.ops.tensor.tensor import Tensor
 
@@ -268,7 +266,7 @@ def searchsorted(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """Without neighbours that are equal to the one before; with places, and counts, if asked for. Eager calls only."""
+    """Without neighbours that are equal to the one before; with places, and counts, if asked for."""
     return ops.unique_consecutive(input, return_inverse, return_counts, dim)
 
 
@@ -280,16 +278,11 @@ def unique(
     dim: int | None = None,
 ) -> Any:
     """The distinct elements, or entries of an axis, in order; with the int64 place of each of the input's, and how many there
-    were of it, if asked for. In order whatever sorted says; NaN differs from NaN. No gradient. Eager calls only.
+    were of it, if asked for. In order whatever sorted says; NaN differs from NaN. No gradient. Entries of an axis
+    in eager calls only.
     """
     only("unique", "sorted", sorted, False, True)
-    array = known_values("unique", input)
-    distinct, inverse, counts = np.unique(array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
-    # NumPy's releases differ in the shape of the places.
-    places = inverse.reshape(array.shape if dim is None else (-1,))
-    chosen = ((distinct, True), (places.astype(np.int64), return_inverse), (counts.astype(np.int64), return_counts))
-    results = tuple(Tensor(part) for part, wanted in chosen if wanted)
-    return results if len(results) > 1 else results[0]
+    return ops.stop_gradient(unique_sorted(input, return_inverse, return_counts, dim, equal_nan=False))
 
 
 # ---- sorting

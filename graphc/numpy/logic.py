@@ -72,7 +72,7 @@ def isin(element: Any, test_elements: Any, invert: bool = False) -> Tensor:
 def unique(x: Any, return_inverse: bool = False) -> Any:
     """The distinct elements in order of appearance, as in MindSpore; or (them, the int32 place of each among them).
 
-    Not in a compiled Cell. The places are those of the flattened tensor.
+    The places are those of the flattened tensor.
     """
     values, places = ops.unique(ops.ravel(tensor("unique", x)))
     return (values, places) if return_inverse else values

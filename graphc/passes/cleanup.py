@@ -60,6 +60,10 @@ def _through(graph: Graph, node: Node) -> Value | None:
     return None
 
 
+def _whole(graph: Graph, node: Node) -> Value | None:
+    return _same_type(graph, node) if all(step == 1 for step in node.attrs["step"]) else None
+
+
 def _is_one(graph: Graph, value: Value) -> bool:
     node = graph.node(value.node)
     if node.op.name == "Constant":
@@ -86,6 +90,7 @@ RULES: dict[str, tuple[tuple[str, Callable[[Graph, Node], Value | None]], ...]] 
     "Reshape": (("same_shape", _same_type), ("there_and_back", _through)),
     "BroadcastTo": (("same_shape", _same_type),),
     "Cast": (("same_dtype", _same_type),),
+    "Slice": (("whole", _whole),),
     "ReduceSum": (("no_axes", _no_axes),),
     "ReduceMean": (("no_axes", _no_axes),),
     "ReduceMax": (("no_axes", _no_axes),),

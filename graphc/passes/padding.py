@@ -8,6 +8,9 @@
 The padding rules of the ops do the work (`graphc/ops/declared/padding.py`). A second trace, with other sizes, tells which axes
 vary and shows what Python has made of the sizes: whatever differs besides shapes is either a constant that is looked up for each
 length, or the graph is refused. The pass comes before autodiff, so that gradients are those of the masked graph.
+
+Lengths that a call brings are inputs. Those that the graph counts itself, with `Nonzero`, follow as results: who runs it cuts
+what it returns. Of these nothing can be looked up; but a constant may be the length.
 """
 
 from __future__ import annotations
@@ -47,17 +50,24 @@ _SHAPES = frozenset({"shape", "size"})
 class Sizes:
     """The sizes of each symbol: room in the graph, in the second trace, and the least length that the graph is for."""
 
-    room: tuple[int, ...]
-    probe: tuple[int, ...]
-    low: tuple[int, ...]
-    names: tuple[str, ...]
+    room: tuple[int, ...] = ()
+    probe: tuple[int, ...] = ()
+    low: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def more(self, room: int, probe: int) -> Sizes:
+        """With a symbol that is counted: there may be none."""
+        name = f"count{len(self.names)}"
+        return Sizes((*self.room, room), (*self.probe, probe), (*self.low, 0), (*self.names, name))
 
 
 @dataclass
 class Masked:
     """A graph that is right for every length. `results`: axes of what it returns, `constants`: those that depend on the lengths:
     the id of the node in any trace, and its axes. `traced` and `axes`: the graph as it was, and the axes of its nodes.
-    Inputs follow those of the graph: a length per symbol, then the constants.
+    Inputs follow those of the graph: a length per symbol, then the constants. Results follow, too: a length for each symbol that
+    is counted. `rooms`: how large each may be; `least`: what these must be, and the error where they are not; `numbers`:
+    constants that are one of them.
     """
 
     graph: Graph
@@ -66,6 +76,9 @@ class Masked:
     constants: list[tuple[int, Axes]] = field(default_factory=list)
     axes: dict[int, list[Axes]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
+    rooms: tuple[int, ...] = ()
+    least: dict[int, tuple[int, Exception]] = field(default_factory=dict)
+    numbers: dict[int, int] = field(default_factory=dict)
 
     def check(self, graph: Graph, lengths: Sequence[int]) -> None:
         """PaddingError where a trace with these lengths is not what the graph was made for: two sizes have not shown it."""
@@ -80,7 +93,10 @@ class Masked:
                     raise _error(node, f"its result is {seen} for {_said(self.names, lengths)}, here {type}")
             if node.op.name != "Constant" or node.id in looked_up:
                 continue
-            if not _equal(real_part(node.attrs["value"].array, each[0], lengths), other.attrs["value"].array):
+            mine = node.attrs["value"].array
+            if node.id in self.numbers:
+                mine = np.full_like(mine, lengths[self.numbers[node.id]])
+            if not _equal(real_part(mine, each[0], lengths), other.attrs["value"].array):
                 raise _error(node, f"it is another number for {_said(self.names, lengths)}")
 
 
@@ -164,19 +180,27 @@ def _compare(nodes: Sequence[Node], others: Mapping[int, Node], names: Sequence[
 
 class _Masking:
     def __init__(self, graph: Graph, probe: Graph, sizes: Sizes) -> None:
-        self.sizes = sizes
-        self.made = Masked(graph.copy(), graph, names=sizes.names)
-        self.graph = graph = self.made.graph
         self.probes = {n.id: n for _, n in walk(probe)}
+        given, self.counted = len(sizes.names), {}
+        for node in graph:
+            if node.op.name == "Nonzero" and node.id in self.probes:
+                self.counted[node.id] = len(sizes.names)
+                sizes = sizes.more(node.attrs["size"], self.probes[node.id].attrs["size"])
+        self.sizes = sizes
+        self.made = Masked(graph.copy(), graph, names=sizes.names, rooms=sizes.room)
+        self.graph = graph = self.made.graph
         self.axes: dict[Value, Axes] = {}
         self.zeroed: set[Value] = set()  # What depends on gradients for padded values: these are zero where padding is.
-        self.lengths = [graph.add("Input", types=(TensorType("int32", ()),), name=n).outputs[0] for n in sizes.names]
+        type, names = TensorType("int32", ()), sizes.names[:given]
+        self.lengths = [graph.add("Input", types=(type,), name=n).outputs[0] for n in names]
+        self.own = {v.node for v in self.lengths}
+        self.lengths += [Value(id, 1) for id in self.counted]
+        self.among: dict[int, Axis] = {}  # Of nodes that count: what they look at.
         self.masks: dict[Any, Value] = {}
         self.filled: dict[Value, Value] = {}
 
     def run(self, inputs: Mapping[int, Axes]) -> Masked:
-        own = {v.node for v in self.lengths}
-        nodes = [n for n in self.graph if n.id not in own]
+        nodes = [n for n in self.graph if n.id not in self.own]
         _compare([n for _, n in walk(self.made.traced)], self.probes, self.sizes.names, self.sizes.probe)
         for node in nodes:
             if node.op.name == "Input":
@@ -187,6 +211,8 @@ class _Masking:
         self.made.results = tuple(
             self.axes.get(r.value) or plains(self.graph.type(r.value)) for r in self.graph.results
         )
+        counts = [(self.sizes.names[s], Value(id, 1)) for id, s in self.counted.items()]
+        self.graph.set_results([*self.graph.results, *counts], self.graph.updates)
         self.graph.prune()
         return self.made
 
@@ -200,7 +226,7 @@ class _Masking:
         zeroed = node.op.name == "Grad" or not self.zeroed.isdisjoint(node.inputs)
         if padded and node.op.name == "Grad" and not self.zeroed.isdisjoint(node.inputs[: node.attrs["ys"]]):
             raise _error(node, "it differentiates what depends on the gradient for a padded value")
-        if not padded:
+        if not padded and node.id not in self.counted:
             for _, inner in node.graphs():
                 self._same(inner)
             found = [self._guess(a, b, node) for a, b in zip(node.types, probe.types, strict=True)]
@@ -209,6 +235,8 @@ class _Masking:
             elif not node.op.effect and node.op.name != "BroadcastTo":
                 found = [tuple(loosened(a, 2) for a in each) for each in found]
         else:
+            if node.id in self.counted:
+                self.among[node.id] = operands[0][0]
             view = _View(self, graph, node, probe, operands, pure)
             if not harmless(node.op, operands):
                 view.fill()
@@ -276,11 +304,26 @@ class _Masking:
                 return turned if same else tuple(loosened(a, 2) for a in turned)
         if pure:
             raise _error(node, "a number inside of a loop or branch depends on the size")
+        if self.counted:
+            return self._number(node, probe, axes)
         given = self.graph.add("Input", types=node.types, name=f"constant{node.id}", loc=node.loc)
         self.graph.replace_node(node.id, given.outputs, "padding")
         self.made.constants.append((node.id, axes))
         self.axes[given.outputs[0]] = axes
         return axes
+
+    def _number(self, node: Node, probe: Node, axes: Axes) -> Axes:
+        """A constant that is how many were counted becomes that."""
+        mine, other = node.attrs["value"].array, probe.attrs["value"].array
+        for symbol in self.counted.values():
+            if mine.size == 1 and (mine == self.sizes.room[symbol]).all() and (other == self.sizes.probe[symbol]).all():
+                b = Builder(self.graph, node.region, node.scope, node.loc, origin=Origin("padding"))
+                made = b.Reshape(b.Cast(self.lengths[symbol], dtype=node.type.dtype), shape=node.type.shape)
+                self.graph.replace_node(node.id, [made], "padding")
+                self.made.numbers[node.id] = symbol
+                self.axes[made] = axes
+                return axes
+        raise _error(node, "it depends on how many elements there are, which only the run tells")
 
     def fill(self, b: Builder, value: Value, type: TensorType, axes: Axes) -> Value:
         """The value with copies of the last real places as padding."""
@@ -352,7 +395,6 @@ class _View:
         self._masking, self._graph, self._pure = masking, graph, pure
         self.made = node.outputs
         self.node, self.probe, self.axes = node, probe, operands
-        self.low: Sequence[int] = masking.sizes.low
         self.types: Sequence[TensorType] = [graph.type(v) for v in node.inputs]
         self.b = Builder(graph, node.region, node.scope, node.loc, origin=Origin("padding"))
 
@@ -386,6 +428,33 @@ class _View:
 
     def input(self, index: int) -> Value:
         return self._graph.node(self.node.id).inputs[index]
+
+    def counts(self) -> int:
+        return self._masking.counted[self.node.id]
+
+    def means(self, index: int, axis: Axis) -> bool:
+        # As it was before it has been filled.
+        id, slot = self.node.inputs[index]
+        maker = self._graph.node(id)
+        if maker.op.name == "Argsort":
+            return tight(self.axes[index][-1]) == tight(axis)
+        if maker.op.name != "Nonzero" or maker.id not in self._masking.counted:
+            return False
+        among, _, _ = self._masking.made.axes[maker.id]
+        return tight(among[0] if slot == 2 else self._masking.among[maker.id]) == tight(axis)
+
+    def only_means(self) -> bool:
+        users = [self._graph.node(id) for id in self._graph.users(self.node.id)]
+        return all(n.op.name == "Gather" for n in users)
+
+    def need(self, symbol: int, least: int, why: str) -> None:
+        if least <= self._masking.sizes.low[symbol]:
+            return
+        error = self.refuse(why)
+        if symbol not in self._masking.counted.values():
+            raise error
+        if least > self._masking.made.least.get(symbol, (0, error))[0]:
+            self._masking.made.least[symbol] = least, error
 
     def become(self, value: Value) -> None:
         self._graph.replace_node(self.node.id, [value], "padding")

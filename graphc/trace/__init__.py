@@ -17,18 +17,19 @@ from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import untrained
 from graphc.trace.cells import CellCall
+from graphc.trace.counted import Room
 from graphc.trace.decided import definition
 from graphc.trace.inplace import refuse_leaks
 from graphc.trace.recorder import Joined
 from graphc.trace.tracer import Tracer
 
-__all__ = ["Traced", "input_names", "trace"]
+__all__ = ["Room", "Traced", "input_names", "trace"]
 
 
 @dataclass(frozen=True)
 class Traced:
     """A traced cell: its graph, its parameters by Param node id, names of its tensor arguments, structure of its results,
-    which of these are Python numbers, and which Cells were called."""
+    which of these are Python numbers, which Cells were called, and how many nodes count what only values tell."""
 
     graph: Graph
     params: dict[int, Parameter]
@@ -36,14 +37,17 @@ class Traced:
     structure: Structure
     numbers: tuple[bool, ...]
     calls: tuple[CellCall, ...]
+    counted: int = 0
 
 
-def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
+def trace(cell: Cell, leaves: list[Tensor], structure: Structure, room: Room | None = None) -> Traced:
     """Run `cell.construct` on symbolic tensors. `leaves` and `structure` are the flattened (args, kwargs).
 
-    Raises what ops and users' code raise, with the user's line. The cell is not changed.
+    room: how much of it there is for what is counted; None: that is refused. Raises what ops and users' code raise, with the
+    user's line. The cell is not changed.
     """
     tracer = Tracer(type(cell).__name__)
+    tracer.room = room
     names = input_names(cell, structure, leaves)
     symbols: list[Tensor] = []
     inputs: dict[int, int] = {}
@@ -78,7 +82,8 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
     numbers = tuple(x.is_number for x in results)
     if tracer.call is not None:
         tracer.call.end = tracer.graph.ids.next
-    return Traced(tracer.graph, tracer.params, tuple(names), out_structure, numbers, tuple(tracer.cell_calls or ()))
+    calls = tuple(tracer.cell_calls or ())
+    return Traced(tracer.graph, tracer.params, tuple(names), out_structure, numbers, calls, len(tracer.counted))
 
 
 def input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[str]:

@@ -24,6 +24,7 @@ from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_leaves
 from graphc.processes import StageCut
+from graphc.trace.counted import Room
 from graphc.trace.untrained import Request
 
 
@@ -116,9 +117,17 @@ class GraphRecorder(dispatch.Recorder):
         self.overwrites: list[tuple[TracedTensor, Any, Any]] = []
         #: By id, tensors of the graph around this one that were overwritten here, and what they are at its end.
         self.overwritten: dict[int, tuple[TracedTensor, Value]] = {}
+        #: Of the outermost one: how much room counted places have, if they can be counted, and the nodes that count.
+        self.room: Room | None = None
+        self.counted: list[Node] = []
         self.row_reads: set[Value] = set()  # rows read from tables whose gradients may be RowTensors
         self._places: Places = parent._places if parent else {}
         self._constants: dict[Any, tuple[Value, Any]] = {}
+
+    @property
+    def counts(self) -> bool:
+        """Whether the graph counts something, so that sizes may depend on it."""
+        return bool(self.root.counted)
 
     @property
     def root(self) -> GraphRecorder:

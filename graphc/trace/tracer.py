@@ -13,7 +13,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.trace import control, custom, gradient, hooks, mixed, scans, stages, transforms
+from graphc.trace import control, counted, custom, gradient, hooks, mixed, scans, stages, transforms
 from graphc.trace.cells import CellCall, CellNames
 from graphc.trace.convert import converted
 from graphc.trace.decided import is_users
@@ -66,6 +66,12 @@ class Tracer(GraphRecorder):
         if isinstance(options, Transform):
             return transforms.transformed(self, fn, args, options)
         return gradient.gradient(self, fn, weights, args, options)
+
+    def found(self, mask: Tensor, name: str) -> Tensor:
+        return counted.found(self, mask, name)
+
+    def ranks(self, mask: Tensor, size: int) -> Tensor | None:
+        return counted.ranks(self, mask, size)
 
     def custom_gradient(self, name: str, args: tuple[Any, ...], result: Any, bprop: Callable[..., Any]) -> Any:
         return custom.custom_gradient(self, name, args, result, bprop)

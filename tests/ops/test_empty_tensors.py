@@ -53,9 +53,11 @@ def test_gradients_of_no_elements_are_no_elements(function, x):
 
 
 @pytest.mark.parametrize("x", [NONE_WIDE, NONE_LONG])
-def test_the_mean_of_nothing_is_refused(x):
+def test_the_mean_of_nothing_is_nan_and_its_maximum_refused(x):
+    assert np.isnan(Of(ops.mean)(Tensor(x)).item())
+    assert np.isnan(ops.mean(Tensor(x)).item())
     with pytest.raises(ShapeError, match="has nothing to reduce"):
-        Of(ops.mean)(Tensor(x))
+        Of(ops.reduce_max)(Tensor(x))
 
 
 def test_checked_mode_does_not_miss_what_has_no_elements():

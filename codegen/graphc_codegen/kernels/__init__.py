@@ -23,6 +23,7 @@ from graphc_codegen.kernels.gemm.packed import PACK_FACTOR, PACK_PANELS
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
 from graphc_codegen.kernels.narrow import has_halves, on_halves
+from graphc_codegen.kernels.nonzero import NONZERO
 from graphc_codegen.kernels.partial_sort import PARTIAL_ARGSORT
 from graphc_codegen.kernels.pool.average import AVG_POOL, AVG_POOL_GRAD
 from graphc_codegen.kernels.pool.maximum import MAX_POOL, MAX_POOL_GRAD
@@ -89,6 +90,7 @@ EMITTERS: dict[str, Emitter] = {
     "argsort": ARGSORT,
     "partial_argsort": PARTIAL_ARGSORT,
     "first_places": FIRST_PLACES,
+    "nonzero": NONZERO,
     "search": SEARCH,
     "cholesky": CHOLESKY,
     "triangular_solve": TRIANGULAR_SOLVE,

@@ -25,6 +25,7 @@ from graphc.ops.declared import (  # noqa: F401
     indexing,
     log,
     matmul,
+    nonzero,
     order,
     parts,
     peers,

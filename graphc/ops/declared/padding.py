@@ -4,6 +4,8 @@ An axis is a product of factors, the slowest first. A padded factor has room for
 when the step runs; what stands in the rest are copies of real rows, or what has become of these. So [B, T] reshaped to [B * T]
 is one axis of two factors, and it is known which of its places are real.
 
+Lengths are given with each call, or counted while the step runs: of the places that a `Nonzero` finds.
+
 A rule says what the axes of the results are, and sees to it that no real element depends on padding: by masks where there is a
 value that takes no part (0 for a sum, the lowest number for a maximum), else it refuses. Gradients need no rules: they are made
 afterwards, of a graph in which nothing real depends on padding, so that what reaches padding is zero.
@@ -121,7 +123,6 @@ class Padded(Protocol):
 
     node, probe  the node, and the same one of a trace with other sizes
     types, axes  of its operands
-    low          the least length of each symbol
     b            writes nodes in front of it
     """
 
@@ -129,7 +130,6 @@ class Padded(Protocol):
     probe: Node
     types: Sequence[TensorType]
     axes: Sequence[Axes]
-    low: Sequence[int]
     b: Builder
 
     def mask(self, index: int, over: Sequence[int], value: float | int | bool) -> None:
@@ -142,6 +142,22 @@ class Padded(Protocol):
 
     def input(self, index: int) -> Value:
         """Operand `index`, masked if it has been."""
+        ...
+
+    def counts(self) -> int:
+        """The symbol of what the node counts."""
+        ...
+
+    def means(self, index: int, axis: Axis) -> bool:
+        """Whether operand `index` are places that were counted, among those of an axis or along those found."""
+        ...
+
+    def only_means(self) -> bool:
+        """Whether the places that the node finds are nothing but indices of what it counts."""
+        ...
+
+    def need(self, symbol: int, least: int, why: str) -> None:
+        """Refuse lengths below `least`: now where they are known to occur, or when they do."""
         ...
 
     def become(self, value: Value) -> None:
@@ -342,8 +358,8 @@ def window(p: Padded) -> list[Axes]:
             raise p.refuse(f"where it reads along axis {k} depends on the padding")
         (f,) = axis
         if size == p.probe.attrs["size"][k]:
-            if begin + size > p.low[f.symbol] - f.less:
-                raise p.refuse(f"it reads padding along axis {k} where there are few real elements")
+            few = f"it reads padding along axis {k} where there are few real elements"
+            p.need(f.symbol, begin + size + f.less, few)
             made.append(plain(size))
         else:
             cut = begin + size < f.size  # The last real row is gone, its copies are not.
@@ -394,23 +410,24 @@ def _behind(axis: Axis, before: int, size: int) -> Axis:
 
 
 def gathered(p: Padded) -> list[Axes]:
-    """Rows of a table that is not padded along their axis."""
+    """Rows of a table that is not padded along their axis, or at places that were found in it."""
     (x, indices), axis = p.axes, p.node.attrs["axis"]
-    if is_padded(x[axis]):
+    if is_padded(x[axis]) and not p.means(1, x[axis]):
         raise p.refuse("an index may mean padding")
     return [(*x[:axis], *indices, *x[axis + 1 :])]
 
 
 def elements(p: Padded) -> list[Axes]:
-    """Rows along attribute `axis`, which is padded nowhere; other axes go together."""
+    """Elements along attribute `axis`, which is padded nowhere, or at places in the order of its own; other axes go together."""
     axis = p.node.attrs["axis"]
-    if any(is_padded(axes[axis]) for axes in p.axes):
+    padded = any(is_padded(axes[axis]) for axes in p.axes)
+    if padded and not (p.node.op.name == "GatherElements" and p.means(1, p.axes[0][axis])):
         raise p.refuse("an index may mean padding")
     beside = [met(*each) if k != axis else () for k, each in enumerate(zip(*p.axes, strict=True))]
     if None in beside:
         raise p.refuse("its operands are padded differently")
-    made = [plain(p.node.type.shape[k]) if k == axis else a for k, a in enumerate(beside) if a is not None]
-    return [tuple(made)]
+    along = p.axes[1][axis] if padded else plain(p.node.type.shape[axis])
+    return [tuple(along if k == axis else a for k, a in enumerate(beside) if a is not None)]
 
 
 def one_value(p: Padded) -> list[Axes]:
@@ -418,11 +435,30 @@ def one_value(p: Padded) -> list[Axes]:
     return [plains(t) for t in p.node.types]
 
 
+def counted(p: Padded) -> list[Axes]:
+    """Places of what is true, which padding is not: as many as the run finds. Behind them the last one stands again."""
+    (axis,) = p.axes[0]
+    if is_padded(axis):
+        if len(axis) > 1 and not p.only_means():
+            raise p.refuse("the places of real elements do not follow each other")
+        p.mask(0, [0], False)
+    places = (Factor(p.node.attrs["size"], p.counts()),)
+    return [(places,), (), (axis,)]
+
+
 def sorted_rows(p: Padded) -> list[Axes]:
-    """Rows along the last axis, which is not padded."""
-    if is_padded(p.axes[0][-1]):
-        raise p.refuse("padding would be sorted among real elements")
-    return [(*p.axes[0][:-1], plain(p.node.type.shape[-1]))]
+    """Rows along the last axis in order: padding comes last, behind NaN."""
+    (axes,), (type,), attrs = p.axes, p.types, p.node.attrs
+    count, axis = attrs["count"], axes[-1]
+    if not is_padded(axis):
+        return [(*axes[:-1], plain(p.node.type.shape[-1]))]
+    if len(axis) > 1:
+        raise p.refuse("real elements do not stand together along the axis")
+    integer = type.numpy.kind in "iu"
+    p.mask(0, [type.rank - 1], _NEUTRAL["max" if attrs["descending"] else "min"](type.numpy) if integer else math.nan)
+    if count:
+        p.need(axis[0].symbol, count + axis[0].less, f"it takes {count} of the real elements")
+    return [(*axes[:-1], plain(p.node.type.shape[-1]) if count else loosened(axis, 2))]
 
 
 # ---- control flow and gradients

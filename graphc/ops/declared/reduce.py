@@ -57,7 +57,7 @@ def _spread(g: Builder, n: NodeView, value: Value) -> Value:
 
 def _mean_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     count = math.prod(n.type(n.x).shape[a] for a in n.axis)
-    return [_spread(g, n, g.Mul(dy, g.like(1.0 / count, dy)))]
+    return [_spread(g, n, g.Mul(dy, g.like(1.0 / max(count, 1), dy)))]
 
 
 def _extremum_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
@@ -77,6 +77,12 @@ def _product_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     count = _spread(g, n, g.ReduceSum(zeros, axis=n.axis, keep_dims=True))
     alone = g.Equal(g.Sub(count, zeros), none)
     return [g.Mul(_spread(g, n, dy), g.Select(alone, g.Div(product, others), none))]
+
+
+def _mean(x: Array, axis: tuple[int, ...], keepdims: bool, dtype: Any) -> Array:
+    """NumPy's, which warns of a mean of nothing."""
+    total = np.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
+    return np.full_like(total, np.nan) if total.size and not x.size else np.mean(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
 def _reduction(
@@ -137,12 +143,11 @@ _reduction(
 
 _reduction(
     "ReduceMean",
-    partial(exact_sum, fold=np.mean),
+    partial(exact_sum, fold=_mean),
     Reduce("sum", mean=True),
     _mean_grad,
     (*FLOATS, *COMPLEX),
-    False,
-    doc="mean over axes",
+    doc="mean over axes; NaN of nothing",
 )
 
 _reduction(

@@ -36,6 +36,7 @@ from graphc.ops.functional.cumulative import *
 from graphc.ops.functional.decompositions import *
 from graphc.ops.functional.describe import *
 from graphc.ops.functional.diagonals import *
+from graphc.ops.functional.distinct import *
 from graphc.ops.functional.distributions import *
 from graphc.ops.functional.dynamic import *
 from graphc.ops.functional.einsum import *

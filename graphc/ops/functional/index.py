@@ -15,6 +15,7 @@ from graphc.ir.types import INTEGERS
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import IndexKindError, IndexRangeError, Number, Operand, as_bool, call, cast, cast_to
 from graphc.ops.functional.create import arange
+from graphc.ops.functional.dynamic import columns_of, places_of
 from graphc.ops.functional.elementwise import add, floor_mod, greater, maximum, minimum, mul, neg
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
@@ -58,13 +59,19 @@ def as_index(x: Any) -> Tensor:
 def index_(x: Tensor, index: Any) -> Tensor:
     """x[index] for integers, slices, `...`, None, bools, lists, integer tensors, and tuples of them, as in NumPy.
 
-    A list that holds more than numbers is a tuple of indices, as in MindSpore: x[[[0, 1], [1, 0]]] is x[[0, 1], [1, 0]]. A
-    bool tensor is an index only where its value is known, because the result's shape depends on it: TraceError GC101 in a
-    compiled Cell.
+    A list that holds more than numbers is a tuple of indices, as in MindSpore: x[[[0, 1], [1, 0]]] is x[[0, 1], [1, 0]]. What a
+    bool tensor takes of x is counted while a compiled step runs (`graphc.counted`).
     """
     if isinstance(index, list) and not all(isinstance(i, (bool, int, float, np.generic)) for i in index):
         index = tuple(index)
     items = [_plain(i) for i in (index if isinstance(index, tuple) else (index,))]
+    if (
+        len(items) == 1
+        and isinstance(items[0], Tensor)
+        and items[0].tensor_type.dtype == "bool"
+        and items[0].array is None
+    ):
+        return _chosen(x, items[0])
     if any(isinstance(i, Tensor) and i.tensor_type.dtype == "bool" for i in items):
         items = [part for i in items for part in _places_of(i)]
     if not any(isinstance(i, Tensor) for i in items):
@@ -119,16 +126,29 @@ def _places_of(item: Any) -> list[Any]:
     if not isinstance(item, Tensor) or item.tensor_type.dtype != "bool":
         return [item]
     if item.array is None:
-        raise TraceError(
-            "a bool tensor as an index makes a result whose shape depends on its values",
-            code="GC120",
-            loc=user_loc(),
-            details=[f"the index is {item.tensor_type}"],
-            help="keep the shape: ops.where(mask, x + 1, x) for x[mask] += 1, ops.where(mask, x, 0).sum() for a sum",
-        )
+        if not item.shape:
+            raise TraceError(
+                "a bool tensor without axes beside other indices must be known when the Cell is compiled",
+                code="GC120",
+                loc=user_loc(),
+                help="index with it alone: x[flag][index]",
+            )
+        return columns_of("an index", item)
     if not item.shape:
         return [_plain(bool(item.array))]
     return [Tensor.wrap(places) for places in np.nonzero(item.array)]
+
+
+def _as_rows(x: Tensor, mask: Tensor) -> Tensor:
+    """x with one axis in place of those that a mask has. IndexRangeError where they differ."""
+    if x.shape[: mask.ndim] != mask.shape:
+        raise IndexRangeError(f"the index {mask.tensor_type} has other sizes than {x.tensor_type}", loc=user_loc())
+    return reshape(x, (mask.size, *x.shape[mask.ndim :]))
+
+
+def _chosen(x: Tensor, mask: Tensor) -> Tensor:
+    """x[mask], counted."""
+    return _gathered(_as_rows(x, mask), places_of("an index", reshape(mask, (-1,))), 0)
 
 
 def _advanced(x: Tensor, items: list[Any]) -> Tensor:
@@ -167,6 +187,9 @@ def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "
     """A copy of x in which x[index] is `value`, broadcast and cast to x's dtype; with mode "add" the sum of both."""
     new = value if isinstance(value, Tensor) else Tensor(np.asarray(value).astype(x.tensor_type.numpy))
     new = cast_to(new, x.tensor_type.dtype)
+    chosen = _put_back(x, index, new, mode)
+    if chosen is not None:
+        return chosen
     if isinstance(index, Tensor) and index.tensor_type.dtype == "bool" and (index.array is None or new.size == 1):
         mask = reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
         return select(mask, new if mode == "update" else add(x, new), x)
@@ -181,6 +204,20 @@ def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "
     new = broadcast_to(reshape(new, new.shape[lead:]), places.shape)
     flat = scattered(mode, reshape(x, (-1,)), reshape(places, (-1,)), reshape(new, (-1,)))
     return reshape(flat, x.shape)
+
+
+def _put_back(x: Tensor, mask: Any, new: Tensor, mode: str) -> Tensor | None:
+    """x with its elements, or rows, where a mask holds replaced, if `new` is of as many as x[mask] has, as counted; else None."""
+    counts = isinstance(mask, Tensor) and mask.tensor_type.dtype == "bool" and mask.array is None
+    if not counts or new.ndim != x.ndim - mask.ndim + 1:
+        return None
+    active: Any = dispatch.recorder.get()
+    ranks = active.ranks(reshape(mask, (-1,)), new.shape[0])
+    if ranks is None:
+        return None
+    rows, flat = _as_rows(x, mask), reshape(mask, (mask.size,) + (1,) * (x.ndim - mask.ndim))
+    new = _gathered(new, ranks, 0)
+    return reshape(select(flat, new if mode == "update" else add(rows, new), rows), x.shape)
 
 
 def write(x: Tensor, index: Any, value: Any) -> None:

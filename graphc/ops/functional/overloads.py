@@ -12,7 +12,8 @@ from graphc.ops.functional.arithmetic import added, round_, subtract
 from graphc.ops.functional.core import Operand, cast
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.diagonals import diag
-from graphc.ops.functional.dynamic import known_values, unique_sorted
+from graphc.ops.functional.distinct import unique_sorted
+from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import add, mul
 from graphc.ops.functional.extrema import amax, amin, arg_with_value, argmax, max_, min_
 from graphc.ops.functional.index import gather_elements, index_add
@@ -153,7 +154,7 @@ class Overloads:
         dim: int | None = None,
     ) -> Any:
         """The distinct elements, or entries of an axis, always in order; with them, if wanted, int64: the place of each among
-        them, and how often each occurs. Not in a compiled Cell.
+        them, and how often each occurs. Entries of an axis not in a compiled Cell.
         """
         return unique_sorted(self, return_inverse, return_counts, dim)
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call, cast, cast_to
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.cumulative import cumsum
@@ -22,37 +21,6 @@ from graphc.ops.functional.shapes import broadcast_to, expand_dims
 from graphc.ops.tensor.dtype import int32, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
-
-
-@method()
-def unique_consecutive(
-    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> Tensor | tuple[Tensor, ...]:
-    """The elements, or the entries of an axis, that differ from the one before (MindSpore: ops.unique_consecutive).
-
-    dim: None for the flattened tensor. With return_inverse also the int64 place of each element (of each entry of the axis)
-    among them, with return_counts how many of it there were, int64. NaN differs from NaN. Not in a compiled Cell.
-    ArgumentTypeError, ArgumentValueError.
-    """
-    for name, flag in (("return_inverse", return_inverse), ("return_counts", return_counts)):
-        if not isinstance(flag, bool):
-            raise ArgumentTypeError(f"unique_consecutive: {name} must be a bool, got {flag!r}", loc=user_loc())
-    array = known_values("unique_consecutive", input)
-    axis = 0 if dim is None else check_axis("unique_consecutive", dim, input.ndim)
-    rows = array.reshape(-1) if dim is None else np.moveaxis(array, axis, 0)
-    count = rows.shape[0]
-    flat = rows.reshape(count, int(np.prod(rows.shape[1:])))
-    fresh = np.ones(count, bool)
-    fresh[1:] = np.any(flat[1:] != flat[:-1], axis=1)
-    first = np.flatnonzero(fresh)
-    kept = index_select(input if dim is not None else input.reshape(-1), axis, Tensor(first))
-    made = [kept]
-    if return_inverse:
-        places = np.cumsum(fresh) - 1
-        made.append(Tensor(places.reshape(array.shape) if dim is None else places))
-    if return_counts:
-        made.append(Tensor(np.diff(np.append(first, count))))
-    return tuple(made) if len(made) > 1 else kept
 
 
 @method()
@@ -182,6 +150,5 @@ def ragged_range(starts: Tensor, limits: Tensor, deltas: Tensor, Tsplits: Any) -
 
 
 __all__ = [
-    "unique_consecutive",
     "unique_with_pad",
 ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import IndexKindError, IndexRangeError, call, cast
@@ -52,9 +53,16 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         size.append(count)
         step.append(by)
         axis += 1
-    if tuple(size) != x.shape or any(s != 1 for s in step):
+    bounded = any(i is not None and i != slice(None) for i in items)
+    if tuple(size) != x.shape or any(s != 1 for s in step) or (bounded and _may_cut()):
         x = call("Slice", x, begin=tuple(begin), size=tuple(size), step=tuple(step))
     return reshape(x, tuple(shape))
+
+
+def _may_cut() -> bool:
+    """Whether bounds that cut nothing may cut where an axis has another size: of one that is counted."""
+    active: Any = dispatch.recorder.get()
+    return active is not None and active.counts
 
 
 def one_ellipsis(items: Sequence[Any]) -> None:

@@ -46,7 +46,9 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
     if x.ndim == 0:
         return x.value(), zeros_like(x, "int32")
     at = check_axis("sort", axis, x.ndim)
-    values, places = ordered(moveaxis(x, at, -1), x.shape[at], descending)
+    moved = moveaxis(x, at, -1)
+    places = sorting_places(moved, descending)
+    values = gather_elements(moved, -1, places)
     return moveaxis(values, -1, at), moveaxis(places, -1, at)
 
 

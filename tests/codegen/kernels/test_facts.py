@@ -78,6 +78,7 @@ PARAMS: dict[str, dict[str, Any]] = {
         "last": False,
     },
     "first_places": {"rows": 4, "size": 40, "count": 10, "dtype": "float32", "descending": False},
+    "nonzero": {"size": 40, "room": 42},
     "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
     "cholesky": TRIANGULAR | {"lead": 64},
     "triangular_solve": TRIANGULAR | {"cols": 40, "lower": True, "transposed": False, "unit": False},

@@ -1,0 +1,164 @@
+"""Equal elements once: of known values as NumPy has it, in compiled steps by order and by counted places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, user_loc
+from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import call, cast_to
+from graphc.ops.functional.create import arange, zeros
+from graphc.ops.functional.cumulative import cumsum
+from graphc.ops.functional.dynamic import known_values, places_of
+from graphc.ops.functional.elementwise import isnan, logical_and, logical_not, not_equal, sub
+from graphc.ops.functional.index import index_select, scattered
+from graphc.ops.functional.joining import concat
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.reduce import reduce_any
+from graphc.ops.functional.shapes import moveaxis, reshape
+from graphc.ops.functional.slicing import getitem, rows_at
+from graphc.ops.functional.sorting import sorting_places
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor
+
+
+class _Runs:
+    """A tensor whose equal rows stand together, as a compiled step sees it. `fresh` bool [n]: where a run of them begins."""
+
+    def __init__(self, rows: Tensor, equal_nan: bool) -> None:
+        self.size = rows.shape[0]
+        before, behind = getitem(rows, slice(0, -1)), getitem(rows, slice(1, None))
+        other = not_equal(before, behind)
+        if equal_nan and rows.tensor_type.is_float:
+            other = logical_and(other, logical_not(logical_and(isnan(before), isnan(behind))))
+        if rows.ndim > 1:
+            other = reduce_any(other, tuple(range(1, rows.ndim)))
+        first = Tensor(np.ones(1, np.int32))
+        self.fresh = not_equal(concat((first, cast_to(other, "int32"))), 0)
+        self.places = arange(0, self.size, dtype="int32")
+
+    @property
+    def numbers(self) -> Tensor:
+        """int32 [n]: of which run each element is."""
+        return sub(cumsum(cast_to(self.fresh, "int32"), 0), 1)
+
+    @property
+    def begins(self) -> Tensor:
+        """int32 [n]: where the run of each element begins."""
+        begun, _ = call("Cumextremum", select(self.fresh, self.places, 0), axis=0, mode="max")
+        return begun
+
+    def of_each(self, values: Tensor) -> Tensor:
+        """Of values [n, ...] those where a run begins, in order."""
+        return rows_at(values, places_of("unique", self.fresh))
+
+    def lengths(self) -> Tensor:
+        """int64: how long each run is."""
+        ahead, _ = call(
+            "Cumextremum", select(_backwards(self.fresh), _backwards(self.places), self.size), axis=0, mode="min"
+        )
+        next = concat((getitem(_backwards(ahead), slice(1, None)), Tensor(np.array([self.size], np.int32))))
+        return cast_to(self.of_each(sub(next, self.places)), "int64")
+
+
+def _backwards(x: Tensor) -> Tensor:
+    return getitem(x, slice(None, None, -1))
+
+
+def unique(input: Tensor) -> tuple[Tensor, Tensor]:
+    """(the distinct elements in order of appearance, the place of each element among them: int64 for int64, else int32). The
+    gradient of an element is that of its first appearance.
+    """
+    array, flat = input.array, reshape(input, (-1,))
+    of_places = "int64" if input.tensor_type.dtype == "int64" else "int32"
+    if array is None and input.size:
+        order = sorting_places(flat)
+        runs = _Runs(rows_at(flat, order), True)
+        empty = zeros((flat.size,), "int32")
+        fresh = scattered("update", empty, order, cast_to(runs.fresh, "int32"))
+        number = rows_at(sub(cumsum(fresh, 0), 1), rows_at(order, runs.begins))
+        distinct = rows_at(flat, places_of("unique", not_equal(fresh, 0)))
+        return distinct, cast_to(reshape(scattered("update", empty, order, number), input.shape), of_places)
+    array = known_values("unique", input) if input.size else np.zeros(input.shape, input.tensor_type.numpy)
+    _, first, inverse = np.unique(array, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    places = np.empty_like(order)
+    places[order] = np.arange(order.size)
+    distinct = rows_at(flat, Tensor(first[order]))
+    return distinct, Tensor(places[inverse.reshape(array.shape)].astype(of_places))
+
+
+def unique_sorted(input: Tensor, inverse: bool, counts: bool, dim: int | None, equal_nan: bool = True) -> Any:
+    """The distinct elements, or entries of an axis, in order; with `inverse` the int64 place of each among them, with `counts`
+    how often each occurs. Entries of an axis not in a compiled Cell.
+    """
+    if input.array is None and dim is None and input.size:
+        return _sorted_runs(input, inverse, counts, equal_nan)
+    array = known_values("unique", input)
+    axis = None if dim is None else check_axis("unique", dim, array.ndim)
+    how: Any = {"return_index": True, "return_inverse": True, "return_counts": True, "equal_nan": equal_nan}
+    _, first, places, numbers = np.unique(array, axis=axis, **how)
+    made = [rows_at(reshape(input, (-1,)), Tensor(first)) if axis is None else rows_at(input, Tensor(first), axis)]
+    if inverse:
+        made.append(Tensor(places.reshape(array.shape if axis is None else -1).astype(np.int64)))
+    if counts:
+        made.append(Tensor(numbers.astype(np.int64)))
+    return tuple(made) if len(made) > 1 else made[0]
+
+
+def _sorted_runs(input: Tensor, inverse: bool, counts: bool, equal_nan: bool) -> Any:
+    flat = reshape(input, (-1,))
+    order = sorting_places(flat)
+    runs = _Runs(rows_at(flat, order), equal_nan)
+    made = [rows_at(flat, runs.of_each(order))]
+    if inverse:
+        numbers = scattered("update", zeros((flat.size,), "int32"), order, runs.numbers)
+        made.append(cast_to(reshape(numbers, input.shape), "int64"))
+    if counts:
+        made.append(runs.lengths())
+    return tuple(made) if len(made) > 1 else made[0]
+
+
+@method()
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Tensor | tuple[Tensor, ...]:
+    """The elements, or the entries of an axis, that differ from the one before (MindSpore: ops.unique_consecutive).
+
+    dim: None for the flattened tensor. With return_inverse also the int64 place of each element (of each entry of the axis)
+    among them, with return_counts how many of it there were, int64. NaN differs from NaN. ArgumentTypeError,
+    ArgumentValueError.
+    """
+    for name, flag in (("return_inverse", return_inverse), ("return_counts", return_counts)):
+        if not isinstance(flag, bool):
+            raise ArgumentTypeError(f"unique_consecutive: {name} must be a bool, got {flag!r}", loc=user_loc())
+    axis = 0 if dim is None else check_axis("unique_consecutive", dim, input.ndim)
+    rows = reshape(input, (-1,)) if dim is None else moveaxis(input, axis, 0)
+    shape = input.shape if dim is None else (rows.shape[0],)
+    if input.array is None and rows.size:
+        runs = _Runs(rows, False)
+        made = [moveaxis(runs.of_each(rows), 0, axis)]
+        if return_inverse:
+            made.append(cast_to(reshape(runs.numbers, shape), "int64"))
+        if return_counts:
+            made.append(runs.lengths())
+        return tuple(made) if len(made) > 1 else made[0]
+    known_values("unique_consecutive", input)
+    array = rows.asnumpy()
+    count = array.shape[0]
+    flat = array.reshape(count, int(np.prod(array.shape[1:])))
+    fresh = np.ones(count, bool)
+    fresh[1:] = np.any(flat[1:] != flat[:-1], axis=1)
+    first = np.flatnonzero(fresh)
+    kept = index_select(input if dim is not None else rows, axis, Tensor(first))
+    made = [kept]
+    if return_inverse:
+        made.append(Tensor((np.cumsum(fresh) - 1).reshape(shape)))
+    if return_counts:
+        made.append(Tensor(np.diff(np.append(first, count))))
+    return tuple(made) if len(made) > 1 else kept
+
+
+__all__ = ["unique", "unique_consecutive"]
