@@ -87,8 +87,9 @@ class CompiledStep(Shown):
     cache_hit        whether the machine code came from the object cache
     """
 
-    #: Where sizes of results are counted by the step.
+    #: Where sizes of results are counted by the step; behind the lengths that a call brings.
     _counted: Counted | None = None
+    _lengths: Sequence[int] = ()
 
     def __init__(
         self,
@@ -284,6 +285,8 @@ class CompiledStep(Shown):
         `compiler`; parameters="file" puts them beside it. Returns the files written. Raises ExportError GC193."""
         from graphc.exports import steps  # Here, so that a start without exports is quick.
 
+        if self._counted is not None:
+            self._counted.refuse_export()
         self._check_params()
         parts = self.graph, self._lowered, self._executable, self._params
         return steps.export(path, *parts, listed=bool(self._checks), parameters=parameters, compiler=compiler)
@@ -335,7 +338,7 @@ class CompiledStep(Shown):
     def _returned(self, outputs: list[Any]) -> Any:
         """What `construct` returns, from its tensors."""
         if self._counted is not None:
-            outputs = self._counted.cut(outputs)
+            outputs = self._counted.cut(outputs, self._lengths)
         for i in self._numbers:
             outputs[i] = outputs[i].item()
         return unflatten(self._outputs, outputs)
@@ -351,7 +354,7 @@ class CompiledStep(Shown):
         """
         steps = self._checked_queue(queue)
         if self._counted is not None:
-            self._counted.refuse_kept(kept)
+            self._counted.refuse_kept(kept, len(self._lengths))
         inputs = {b.id: queue[b.position] for b in self._lowered.program.buffers if b.space == "input"}
         results = [self._results[i] for i in kept]
         written = [id for id, _ in results if id not in inputs]
@@ -378,7 +381,7 @@ class CompiledStep(Shown):
                 if self._talks:
                     processes.count_steps(count)
                 if self._counted is not None:
-                    self._counted.check([read() for read in self._readers])
+                    self._counted.check([read() for read in self._readers], self._lengths)
                 begin += count
             outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
         kept_arrays = inputs | {id: np.concatenate([part[k] for part in arrays]) for k, id in enumerate(written)}
@@ -410,8 +413,8 @@ class CompiledStep(Shown):
         and for one that takes anything but tensors.
         """
         on = switches()
-        sizes = self._plain is not None and self._counted is None
-        if self._executable.checked or self._prints or not sizes or on.profile or self._hunt is not None:
+        plain = self._plain if self._counted is None else None
+        if self._executable.checked or self._prints or plain is None or on.profile or self._hunt is not None:
             raise ArgumentValueError(
                 f"this step of {self.graph.name} cannot be called by address",
                 loc=user_loc(),
@@ -419,9 +422,7 @@ class CompiledStep(Shown):
                 " and find_nan",
             )
         self._check_params()
-        return Entry.of(
-            cast("NativeBound", self._bound_anew()), self._executable.entry_address, self._plain, self._results
-        )
+        return Entry.of(cast("NativeBound", self._bound_anew()), self._executable.entry_address, plain, self._results)
 
     def _locations(self) -> dict[int, Loc]:
         """The user's lines by node id."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc import collector, dispatch, kept, passes
+from graphc import collector, counted, dispatch, kept, passes
 from graphc.api import Array, CompiledStep
 from graphc.context import parallel_settings
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, PaddingError, SignatureError, user_loc
@@ -27,7 +27,8 @@ from graphc.ops.declared.padding import Axes, Factor, plain
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
-from graphc.passes.padding import Sizes, masked, padded_array, real_part
+from graphc.passes.padded_arrays import padded_array, real_part
+from graphc.passes.padding import Sizes, masked
 from graphc.trace import Traced, input_names, trace
 from graphc_codegen.forks import rlock, unforked
 
@@ -242,16 +243,21 @@ class PaddedStep(CompiledStep):
         return super().held + sum(step.held for step in self._singles.values())
 
     def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
-        traced = trace(cell, leaves, structure)
+        traced = trace(cell, leaves, structure, counted.room, apart=True)
         sizes = self._plan.sizes
         try:
-            probe = trace(cell, self._plan.examples(leaves, sizes.probe), structure)
+            probe = trace(cell, self._plan.examples(leaves, sizes.probe), structure, counted.probe, apart=True)
         except GraphcError as error:
             said = " and ".join(f"{n} {a}" for n, a in zip(sizes.names, sizes.probe, strict=True))
             raise PaddingError(f"construct cannot be traced for {said}: {error.message}", loc=error.loc) from error
         given = [i for i in traced.graph.inputs if traced.graph.node(i).op.name == "Input"]
         held = [a for a, x in zip(self._plan.axes, leaves, strict=True) if not isinstance(x, Parameter)]
-        self._masked = masked(traced.graph, probe.graph, dict(zip(given, held, strict=True)), sizes)
+        with counted.saying_where(traced.graph):
+            self._masked = masked(traced.graph, probe.graph, dict(zip(given, held, strict=True)), sizes)
+            if traced.counted:
+                self._counted = counted.Counted.tried(
+                    self._masked, lambda room: trace(cell, leaves, structure, room, apart=True).graph, sizes.room
+                )
         self._examples = self._plan.examples(leaves, sizes.room)
         return replace(traced, graph=self._masked.graph)
 
@@ -271,8 +277,10 @@ class PaddedStep(CompiledStep):
         found = self._found.get(lengths)
         if found is None:
             with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
-                graph = trace(cell, self._plan.examples(self._examples, lengths), self._structure).graph
-            self._masked.check(graph, lengths)
+                examples = self._plan.examples(self._examples, lengths)
+                graph = trace(cell, examples, self._structure, counted.room, apart=True).graph
+            counts = [n.attrs["size"] for n in graph if n.op.name == "Nonzero"]
+            self._masked.check(graph, (*lengths, *counts))
             found = [
                 np.ascontiguousarray(padded_array(graph.node(id).attrs["value"].array, axes, lengths))
                 for id, axes in self._masked.constants
@@ -344,6 +352,8 @@ class PaddedStep(CompiledStep):
         return outputs, [real_part(v, (plain(steps), *a), plan.lengths) for v, a in zip(values, axes, strict=True)]
 
     def _returned(self, outputs: list[Any]) -> Any:
+        if self._counted is not None:
+            return super()._returned(outputs)
         cut = [
             Tensor.wrap(real_part(require_array(x), axes, self._lengths)) if any(axes) else x
             for x, axes in zip(outputs, self._masked.results, strict=True)

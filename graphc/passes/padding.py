@@ -39,11 +39,10 @@ from graphc.ops.declared.padding import (
     rule_of,
     tight,
 )
+from graphc.passes.padded_arrays import Array, real_part
 
-Array = np.ndarray[Any, np.dtype[Any]]
-
-#: Attributes that may differ between sizes; their rules look at them.
-_SHAPES = frozenset({"shape", "size"})
+#: Attributes that may differ between sizes; their rules look at them. `begin` is that of slices.
+_SHAPES = frozenset({"shape", "size", "begin"})
 
 
 @dataclass(frozen=True)
@@ -63,11 +62,21 @@ class Sizes:
 
 @dataclass
 class Masked:
-    """A graph that is right for every length. `results`: axes of what it returns, `constants`: those that depend on the lengths:
-    the id of the node in any trace, and its axes. `traced` and `axes`: the graph as it was, and the axes of its nodes.
-    Inputs follow those of the graph: a length per symbol, then the constants. Results follow, too: a length for each symbol that
-    is counted. `rooms`: how large each may be; `least`: what these must be, and the error where they are not; `numbers`:
-    constants that are one of them.
+    """A graph that is right for every length.
+
+    Inputs follow those of the traced graph: a length for each symbol that comes with the call, then the constants. Results
+    follow, too: a length for each symbol that is counted.
+
+    traced     the graph as it was
+    results    axes of what it returns
+    constants  those that depend on the lengths: the id of the node in any trace, and its axes
+    axes       of all nodes of the trace
+    names      of the symbols
+    rooms      how large each symbol of the trace may be
+    derived    of symbols behind these, the axes whose lengths they add up
+    least      by symbol, what its length must be, and the error where it is not
+    numbers    constants that are a length: its symbol
+    moving     the axes along which slices begin as far from the end for every length
     """
 
     graph: Graph
@@ -77,11 +86,15 @@ class Masked:
     axes: dict[int, list[Axes]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     rooms: tuple[int, ...] = ()
+    derived: list[Sequence[Axis]] = field(default_factory=list)
     least: dict[int, tuple[int, Exception]] = field(default_factory=dict)
     numbers: dict[int, int] = field(default_factory=dict)
+    moving: dict[int, list[int]] = field(default_factory=dict)
 
     def check(self, graph: Graph, lengths: Sequence[int]) -> None:
         """PaddingError where a trace with these lengths is not what the graph was made for: two sizes have not shown it."""
+        lengths = [*lengths]
+        lengths += [sum(length(a, lengths) for a in axes) for axes in self.derived]
         others = {n.id: n for _, n in walk(graph)}
         nodes = [n for _, n in walk(self.traced)]
         _compare(nodes, others, self.names, lengths)
@@ -91,6 +104,8 @@ class Masked:
             for type, seen, axes in zip(node.types, other.types, each, strict=True):
                 if tuple(length(a, lengths) for a in axes) != seen.shape:
                     raise _error(node, f"its result is {seen} for {_said(self.names, lengths)}, here {type}")
+            if node.op.name == "Slice" and self._begin(node, lengths) != other.attrs["begin"]:
+                raise _error(node, f"it begins at {other.attrs['begin']} for {_said(self.names, lengths)}")
             if node.op.name != "Constant" or node.id in looked_up:
                 continue
             mine = node.attrs["value"].array
@@ -99,6 +114,15 @@ class Masked:
             if not _equal(real_part(mine, each[0], lengths), other.attrs["value"].array):
                 raise _error(node, f"it is another number for {_said(self.names, lengths)}")
 
+    def _begin(self, node: Node, lengths: Sequence[int]) -> tuple[int, ...]:
+        """Where a slice is to begin for these lengths."""
+        begin = list(node.attrs["begin"])
+        for k in self.moving.get(node.id, ()):
+            id, slot = node.inputs[0]
+            axis = self.axes[id][slot][k]
+            begin[k] = max(begin[k] - math.prod(f.size for f in axis) + length(axis, lengths), 0)
+        return tuple(begin)
+
 
 def masked(graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes) -> Masked:
     """The traced graph made right for every length. inputs: axes of its padded Input nodes; probe: a trace with `sizes.probe`.
@@ -106,44 +130,6 @@ def masked(graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes)
     Raises PaddingError, with the user's line, for what cannot be exact.
     """
     return _Masking(graph, probe, sizes).run(inputs)
-
-
-def places(axis: Axis, lengths: Sequence[int]) -> Array:
-    """For each real place of an axis, in order, where it is among all."""
-    found = np.zeros(1, np.intp)
-    for f in axis:
-        count = f.size if f.symbol < 0 else lengths[f.symbol] - f.less
-        found = (found[:, None] * f.size + np.arange(count)).ravel()
-    return found
-
-
-def sources(axis: Axis, lengths: Sequence[int]) -> Array:
-    """For each place of an axis the real one, counted among the real ones, that it is, or that it copies."""
-    found = np.zeros(1, np.intp)
-    for f in axis:
-        count = f.size if f.symbol < 0 else lengths[f.symbol] - f.less
-        found = (found[:, None] * count + np.minimum(np.arange(f.size), count - 1)).ravel()
-    return found
-
-
-def padded_array(array: Array, axes: Axes, lengths: Sequence[int]) -> Array:
-    """An array of real elements with copies of the last ones as padding."""
-    for k, axis in enumerate(axes):
-        if is_padded(axis) and array.shape[k] != math.prod(f.size for f in axis):
-            array = np.take(array, sources(axis, lengths), k)
-    return array
-
-
-def real_part(array: Array, axes: Axes, lengths: Sequence[int]) -> Array:
-    """The real elements of an array with padding."""
-    for k, axis in enumerate(axes):
-        if not is_padded(axis):
-            continue
-        if len(axis) == 1:
-            array = array[(slice(None),) * k + (slice(0, length(axis, lengths)),)]
-        elif length(axis, lengths) != array.shape[k]:
-            array = np.take(array, places(axis, lengths), k)
-    return np.ascontiguousarray(array) if array.ndim else array
 
 
 def _said(names: Sequence[str], lengths: Sequence[int]) -> str:
@@ -195,7 +181,7 @@ class _Masking:
         self.lengths = [graph.add("Input", types=(type,), name=n).outputs[0] for n in names]
         self.own = {v.node for v in self.lengths}
         self.lengths += [Value(id, 1) for id in self.counted]
-        self.among: dict[int, Axis] = {}  # Of nodes that count: what they look at.
+        self.among: dict[int, Axis] = {}  # Of nodes that find places: those of which axis.
         self.masks: dict[Any, Value] = {}
         self.filled: dict[Value, Value] = {}
 
@@ -227,6 +213,8 @@ class _Masking:
         if padded and node.op.name == "Grad" and not self.zeroed.isdisjoint(node.inputs[: node.attrs["ys"]]):
             raise _error(node, "it differentiates what depends on the gradient for a padded value")
         if not padded and node.id not in self.counted:
+            if node.op.name == "Slice" and node.attrs["begin"] != probe.attrs["begin"]:
+                raise _error(node, "where it begins depends on the size")
             for _, inner in node.graphs():
                 self._same(inner)
             found = [self._guess(a, b, node) for a, b in zip(node.types, probe.types, strict=True)]
@@ -235,8 +223,8 @@ class _Masking:
             elif not node.op.effect and node.op.name != "BroadcastTo":
                 found = [tuple(loosened(a, 2) for a in each) for each in found]
         else:
-            if node.id in self.counted:
-                self.among[node.id] = operands[0][0]
+            if node.op.name in ("Nonzero", "Argsort"):
+                self.among[node.id] = operands[0][-1]
             view = _View(self, graph, node, probe, operands, pure)
             if not harmless(node.op, operands):
                 view.fill()
@@ -313,9 +301,9 @@ class _Masking:
         return axes
 
     def _number(self, node: Node, probe: Node, axes: Axes) -> Axes:
-        """A constant that is how many were counted becomes that."""
+        """A constant that is a length becomes that."""
         mine, other = node.attrs["value"].array, probe.attrs["value"].array
-        for symbol in self.counted.values():
+        for symbol in range(len(self.sizes.room)):
             if mine.size == 1 and (mine == self.sizes.room[symbol]).all() and (other == self.sizes.probe[symbol]).all():
                 b = Builder(self.graph, node.region, node.scope, node.loc, origin=Origin("padding"))
                 made = b.Reshape(b.Cast(self.lengths[symbol], dtype=node.type.dtype), shape=node.type.shape)
@@ -324,6 +312,16 @@ class _Masking:
                 self.axes[made] = axes
                 return axes
         raise _error(node, "it depends on how many elements there are, which only the run tells")
+
+    def derive(self, found: Node, parts: Sequence[Axis]) -> int:
+        """A symbol for what a new node counts."""
+        symbol, seen = len(self.sizes.names), sum(length(a, self.sizes.probe) for a in parts)
+        self.sizes = self.sizes.more(found.attrs["size"], seen)
+        self.counted[found.id] = symbol
+        self.lengths.append(found.outputs[1])
+        self.made.derived.append(parts)
+        self.made.names = self.sizes.names
+        return symbol
 
     def fill(self, b: Builder, value: Value, type: TensorType, axes: Axes) -> Value:
         """The value with copies of the last real places as padding."""
@@ -429,23 +427,39 @@ class _View:
     def input(self, index: int) -> Value:
         return self._graph.node(self.node.id).inputs[index]
 
+    def real(self, axis: Axis, size: int) -> Value:
+        if not is_padded(axis):
+            return self.b.Fill(dtype="bool", shape=(size,), value=1)  # type: ignore[no-any-return]
+        return self._masking.mask(self.b, TensorType("bool", (size,)), (axis,), [0])
+
     def counts(self) -> int:
         return self._masking.counted[self.node.id]
+
+    def counts_parts(self, found: Node, parts: Sequence[Axis]) -> int:
+        if self._pure or not self._masking.counted or self._masking.own:
+            raise self.refuse("something follows the padding along an axis")
+        return self._masking.derive(found, parts)
+
+    def counted(self, index: int) -> Value | None:
+        id, slot = self.node.inputs[index]
+        symbol = self._masking.counted.get(id)
+        return self._masking.lengths[symbol] if symbol is not None and slot == 0 else None
 
     def means(self, index: int, axis: Axis) -> bool:
         # As it was before it has been filled.
         id, slot = self.node.inputs[index]
         maker = self._graph.node(id)
-        if maker.op.name == "Argsort":
-            return tight(self.axes[index][-1]) == tight(axis)
-        if maker.op.name != "Nonzero" or maker.id not in self._masking.counted:
-            return False
-        among, _, _ = self._masking.made.axes[maker.id]
-        return tight(among[0] if slot == 2 else self._masking.among[maker.id]) == tight(axis)
+        among = self._masking.among.get(id)
+        if among is not None and maker.op.name == "Nonzero" and slot == 2:
+            among = self._masking.made.axes[id][0][0]
+        return among is not None and tight(among) == tight(axis)
 
     def only_means(self) -> bool:
         users = [self._graph.node(id) for id in self._graph.users(self.node.id)]
         return all(n.op.name == "Gather" for n in users)
+
+    def moves(self, axis: int) -> None:
+        self._masking.made.moving.setdefault(self.node.id, []).append(axis)
 
     def need(self, symbol: int, least: int, why: str) -> None:
         if least <= self._masking.sizes.low[symbol]:

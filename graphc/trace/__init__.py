@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, user_loc
+from graphc.errors import ArgumentTypeError, GraphcError, user_loc
 from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
@@ -40,14 +40,17 @@ class Traced:
     counted: int = 0
 
 
-def trace(cell: Cell, leaves: list[Tensor], structure: Structure, room: Room | None = None) -> Traced:
+def trace(
+    cell: Cell, leaves: list[Tensor], structure: Structure, room: Room | None = None, apart: bool = False
+) -> Traced:
     """Run `cell.construct` on symbolic tensors. `leaves` and `structure` are the flattened (args, kwargs).
 
-    room: how much of it there is for what is counted; None: that is refused. Raises what ops and users' code raise, with the
-    user's line. The cell is not changed.
+    room: how much of it there is for what is counted; None: that is refused. apart: traces for several sizes are compared, so
+    that equal numbers must not be one constant. Raises what ops and users' code raise, with the user's line. The cell is not
+    changed.
     """
     tracer = Tracer(type(cell).__name__)
-    tracer.room = room
+    tracer.room, tracer.apart = room, apart
     names = input_names(cell, structure, leaves)
     symbols: list[Tensor] = []
     inputs: dict[int, int] = {}
@@ -71,6 +74,11 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure, room: Room | N
         refuse_leaks(cell, tracer)
         untrained.warn(tracer.requests, tracer.written)
         untrained.warn_of_lists(cell, tracer.requests, tracer.params.values())
+    except GraphcError as error:
+        if tracer.counted:
+            sizes = ", ".join(f"{n.attrs['size']} for those at {n.loc}" for n in tracer.counted)
+            error.details = (*error.details, f"sizes stand for what only values tell: {sizes}")
+        raise
     finally:
         # What it made refers to it in circles, which would keep the cell for a while.
         tracer.cells.clear()

@@ -120,6 +120,8 @@ class GraphRecorder(dispatch.Recorder):
         #: Of the outermost one: how much room counted places have, if they can be counted, and the nodes that count.
         self.room: Room | None = None
         self.counted: list[Node] = []
+        #: Of the outermost one: whether equal numbers are constants of their own, of which each may depend on a size.
+        self.apart = False
         self.row_reads: set[Value] = set()  # rows read from tables whose gradients may be RowTensors
         self._places: Places = parent._places if parent else {}
         self._constants: dict[Any, tuple[Value, Any]] = {}
@@ -260,7 +262,7 @@ class GraphRecorder(dispatch.Recorder):
         """A tensor that is known now. The same tensor, and equal single numbers, become one node."""
         array = require_array(x)
         type = x.tensor_type
-        key = (type, array.tobytes()) if array.size == 1 else id(x)
+        key = (type, array.tobytes()) if array.size == 1 and not self.root.apart else id(x)
         if key not in self._constants:
             node = self.graph.add(
                 "Constant",

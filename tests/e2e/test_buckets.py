@@ -81,6 +81,16 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[tuple[Any, ...]]]] = {
         (4, 8),
         [(floats(n, 5),) for n in (1, 3, 4, 7)],
     ),
+    "order and ends": (
+        lambda: Net(lambda self, x: (*ops.sort(x, 0), ops.sort(x, 0, True)[0], x[-1], ops.flip(x, (0,)), x[:, ::-1] - x[-1])),
+        (4, 8),
+        [(floats(n, 5),) for n in (1, 3, 4, 7)],
+    ),
+    "chosen": (
+        lambda: Net(lambda self, x: (x[x > 0], x[x[:, 0] > 0], (x[x > 0] ** 2).mean(), ops.nonzero(x.sum(1) > 0))),
+        (4, 8),
+        [(floats(n, 5),) for n in (1, 2, 3, 4, 7)],
+    ),
     "integers": (lambda: Net(lambda self, x: (x.max(0), x.min(0), x.sum())), (8,), [(tokens(n, 3) - 9,) for n in (2, 5, 8)]),
     "attention, length": (attentive, {"inputs0": {1: (8, 16)}}, [(floats(2, n, 8),) for n in (1, 3, 8, 9, 15)]),
     "attention, both": (attentive, BOTH, [(floats(b, t, 8),) for b, t in ((1, 1), (3, 7), (4, 8), (5, 11), (2, 16))]),
@@ -121,7 +131,8 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[tuple[Any, ...]]]] = {
         [(floats(n, 2, 40),) for n in (1, 3, 5)],
     ),
     "joined": (
-        lambda: Net(lambda self, x: ops.concat((self.first.broadcast_to((x.shape[0], 1, 4)), x), 1).sum(1),
+        lambda: Net(lambda self, x: (lambda first: (ops.concat((first, x), 1).sum(1), ops.concat((first, x * 2, first), 1)))(
+                        self.first.broadcast_to((x.shape[0], 1, 4))),
                     first=graphc.Parameter(floats(1, 1, 4), name="first")),
         {"inputs0": {1: (8,)}},
         [(floats(2, n, 4),) for n in (1, 4, 8)],
@@ -256,8 +267,8 @@ def test_gradients_for_padded_inputs_are_cut_and_weights_of_padding_are_nothing(
 
 
 REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
-    "sort": (lambda self, x: ops.sort(x, 0)[0], "padding would be sorted among real elements"),
-    "last row": (lambda self, x: x[-1], "where it reads along axis 0 depends on the padding"),
+    "last rows": (lambda self, x: x[-2:], "it reads padding along axis 0 where there are few real elements"),
+    "every second row from the end": (lambda self, x: x[::-2], "where it reads along axis 0 depends on the padding"),
     "cut": (lambda self, x: x.reshape(3, -1), "it cuts a padded axis"),
     "behind": (lambda self, x: ops.concat((x, x)), "something follows the padding along axis 0"),
     "too few": (lambda self, x: x[:4], "it reads padding along axis 0 where there are few real elements"),

@@ -22,7 +22,7 @@ def operands(p: Params) -> tuple[Operand, ...]:
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """places[:count] are those of true elements, the others repeat the last of these, 0 if there is none; ranks[i] is how many
+    """places[:count] are those of true elements, the others repeat the last of these, -1 if there is none; ranks[i] is how many
     true elements stand before i.
     """
     w.by_one(lambda: _walk(w, p, pointers))
@@ -40,15 +40,15 @@ def _walk(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     (found,) = w.loop(p["size"], step, [("i64", "0")])
     w.store(w.op(f"trunc i64 {found} to i32"), count, "i32")
     none = w.op(f"icmp eq i64 {found}, 0")
-    w.when(none, lambda: w.store("0", places, "i32"))
     last = w.load(w.at(places, w.op(f"select i1 {none}, i64 0, i64 {w.add(found, -1)}"), "i32"), "i32")
+    last = w.op(f"select i1 {none}, i32 -1, i32 {last}")
     w.turns((found, p["room"]), lambda k, _: w.store(last, w.at(places, k, "i32"), "i32"))
 
 
 def twin(p: Params, mask: Array, places: Array, count: Array, ranks: Array) -> None:
     found = np.flatnonzero(mask)
     places[: found.size] = found
-    places[found.size :] = found[-1] if found.size else 0
+    places[found.size :] = found[-1] if found.size else -1
     count[:] = found.size
     ranks[:] = np.cumsum(mask) - mask
 

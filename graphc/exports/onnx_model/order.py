@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from graphc.exports.onnx_model.table import rule
 from graphc.exports.onnx_model.writer import WIDER, View, Writer
 
@@ -47,3 +49,15 @@ def _search_sorted(w: Writer, n: View, table: str, values: str) -> str:
     operands = w("Unsqueeze", table, w.ints(-2)), w("Unsqueeze", values, w.ints(-1))
     smaller = w("LessOrEqual" if n["right"] else "Less", *operands)
     return w("ReduceSum", w.cast(smaller, "int32"), w.ints(-1), keepdims=0)
+
+
+@rule("Nonzero")
+def _nonzero(w: Writer, n: View, mask: str) -> tuple[str, str, str]:
+    """NonZero's places, and the last of them again, -1 if there is none, as often as there is room."""
+    flags = w.cast(mask, "int32")
+    places = w.cast(w.reshape(w("NonZero", mask), (-1,)), "int32")
+    count = w("Shape", places)
+    last = w("Gather", w("Concat", w.array(np.array([-1], np.int32)), places, axis=0), w.ints(-1), axis=0)
+    rest = w("Expand", last, w("Sub", w.ints(n["size"]), count))
+    ranks = w("Sub", w("CumSum", flags, w.ints(0)), flags)
+    return w("Concat", places, rest, axis=0), w.cast(w.reshape(count, ()), "int32"), ranks

@@ -10,7 +10,7 @@ from graphc.errors import ArgumentValueError
 from graphc.ir import REQUIRED, Sample, TensorType, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, Operands, Types
-from graphc.ops.declared import padding
+from graphc.ops.declared import padding_places
 from graphc.ops.declared.batching import prefixed
 from graphc.ops.declared.rules import MOVED, Array, booleans, floats, integers
 
@@ -90,7 +90,7 @@ op(
     grad=lambda g, n, dy: [g.BorderPadGrad(dy, paddings=n.paddings, mode=n.mode)],
     lower=Kernel(_lower, MOVED),
     batch=prefixed(paddings=(0, 0)),
-    pad=padding.repeated_border,
+    pad=padding_places.repeated_border,
     samples=lambda: [
         Sample((floats(3, 17),), {"paddings": ((1, 2), (2, 3)), "mode": "reflect"}, grad=(0,)),
         Sample((floats(2, 3, 5, 4),), {"paddings": ((0, 0), (3, 1), (0, 0), (2, 2)), "mode": "symmetric"}, grad=(0,)),

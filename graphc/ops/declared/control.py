@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import REQUIRED, Builder, Graph, Node, NodeView, TensorType, Value, inline, op
 from graphc.ir.op import Attrs, Structural, Types
-from graphc.ops.declared import padding
+from graphc.ops.declared import padding_control
 from graphc.ops.declared.batching import Mapped
 
 
@@ -136,7 +136,7 @@ op(
     lower=Structural(),
     jvp=_if_jvp,
     batch=_if_batch,
-    pad=padding.branches,
+    pad=padding_control.branches,
     check=check_closed,
     effect=True,
     doc="the results of subgraph `then` or `else`, which see only the captures; just one of them runs",

@@ -14,7 +14,7 @@ from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import REQUIRED, Builder, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, Operands, Types
-from graphc.ops.declared import padding
+from graphc.ops.declared import padding_places
 from graphc.ops.declared.batching import Mapped, along
 from graphc.ops.declared.indexing import COMBINE, INDEX_DTYPES, MODES, scatter_grad, scattered_wide
 from graphc.ops.declared.rules import (
@@ -100,7 +100,7 @@ op(
     grad=lambda g, n, dy: [g.GatherElementsGrad(dy, n.indices, shape=n.type(n.x).shape, axis=n.axis), None],
     lower=Kernel(_gather_lower, MOVED),
     batch=along("axis"),
-    pad=padding.elements,
+    pad=padding_places.elements,
     samples=lambda: [
         Sample((floats(5, 17), integers(5, 9, low=0, high=17)), {"axis": 1}, grad=(0,)),
         Sample((floats(3, 5, 10), integers(3, 7, 10, low=-1, high=6, dtype="int64")), {"axis": 1}, grad=(0,)),
@@ -200,7 +200,7 @@ op(
     # Sums of many terms are made in memory of their own, in float64.
     lower=Kernel(_scatter_lower, MOVED, over=lambda attrs: attrs["mode"] == "update"),
     batch=along("axis"),
-    pad=padding.elements,
+    pad=padding_places.elements,
     samples=_samples,
     doc="x with the elements at the indices along an axis replaced (`update`: the last one wins), or combined (`add`, `mul`,"
     " `max`, `min`), in the order of the axis; an index out of range is left out",

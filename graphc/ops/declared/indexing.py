@@ -11,7 +11,7 @@ from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, Scalar, Types
-from graphc.ops.declared import padding
+from graphc.ops.declared import padding_places
 from graphc.ops.declared.batching import Mapped, leading, rows_in_one
 from graphc.ops.declared.rules import (
     MOVED,
@@ -182,7 +182,7 @@ op(
     grad=lambda g, n, dy: [g.GatherGrad(dy, n.indices, shape=n.type(n.x).shape, axis=n.axis), None],
     lower=Kernel(_gather_lower, MOVED),
     batch=_gather_batch,
-    pad=padding.gathered,
+    pad=padding_places.gathered,
     samples=lambda: [
         Sample((floats(9, 17), integers(4, 3, low=0, high=8)), grad=(0,)),
         Sample((floats(3, 5, 2), integers(7, low=-1, high=5, dtype="int64")), {"axis": 1}, grad=(0,)),
@@ -340,6 +340,7 @@ op(
     # Sums of many terms are made in memory of their own, in float64.
     lower=Kernel(_lower, MOVED, over=lambda attrs: attrs["mode"] == "update"),
     batch=_scatter_batch,
+    pad=padding_places.brought,
     samples=_samples,
     doc="x with rows along an axis replaced (`update`: the last one wins), or combined (`add`, `mul`, `max`, `min`), in the"
     " order of the indices; an index out of range is left out. Where indices repeat, the gradient of `update` goes to every"

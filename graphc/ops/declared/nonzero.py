@@ -8,7 +8,7 @@ from graphc.errors import ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Sample, TensorType, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, Operands, Types
-from graphc.ops.declared import padding
+from graphc.ops.declared import padding_places
 from graphc.ops.declared.rules import Array, booleans, check_dtype
 
 
@@ -22,7 +22,7 @@ def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def _ref(mask: Array, size: int) -> tuple[Array, Array, Array]:
     found = np.flatnonzero(mask)[:size]
-    last = found[-1] if found.size else 0
+    last = found[-1] if found.size else -1
     places = np.concatenate([found, np.full(size - found.size, last)])
     ranks = np.cumsum(mask) - mask
     return places.astype(np.int32), np.asarray(found.size, np.int32), ranks.astype(np.int32)
@@ -44,7 +44,7 @@ op(
     ref=_ref,
     grad=NO_GRAD,
     lower=Kernel(_lower, ("bool",)),
-    pad=padding.counted,
+    pad=padding_places.counted,
     samples=lambda: [
         *_masks(1, 2, 7, 64, 131),
         Sample((np.zeros(5, np.bool_),), {"size": 7}),
@@ -52,5 +52,5 @@ op(
         Sample((np.zeros(0, np.bool_),), {"size": 2}),
     ],
     doc="places int32[size] of the true elements of a vector, as many as `count` int32[] says; behind these the last one again,"
-    " or 0. `ranks` int32: how many true elements stand before each",
+    " or -1. `ranks` int32: how many true elements stand before each",
 )

@@ -11,7 +11,7 @@ from graphc.ir import NO_GRAD, Sample, TensorType, op
 from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import HALVES
-from graphc.ops.declared import padding
+from graphc.ops.declared import padding_places
 from graphc.ops.declared.batching import leading
 from graphc.ops.declared.rules import check_dtype, floats, integers, same_dtype
 
@@ -135,7 +135,7 @@ op(
     grad=NO_GRAD,
     lower=Kernel(_argsort_lower, RANKED),
     batch=leading,
-    pad=padding.sorted_rows,
+    pad=padding_places.sorted_rows,
     samples=lambda: [
         Sample((_rows(),)),
         Sample((_rows(),), {"descending": True}),

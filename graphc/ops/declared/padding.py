@@ -144,8 +144,23 @@ class Padded(Protocol):
         """Operand `index`, masked if it has been."""
         ...
 
+    def real(self, axis: Axis, size: int) -> Value:
+        """bool[size]: which places of an axis are real."""
+        ...
+
     def counts(self) -> int:
         """The symbol of what the node counts."""
+        ...
+
+    def counts_parts(self, found: Node, parts: Sequence[Axis]) -> int:
+        """The symbol of what a new node counts: the real places of these axes, one after the other.
+
+        Raises PaddingError where lengths come with the call.
+        """
+        ...
+
+    def counted(self, index: int) -> Value | None:
+        """How many places operand `index` has, if these were counted, and no others."""
         ...
 
     def means(self, index: int, axis: Axis) -> bool:
@@ -154,6 +169,10 @@ class Padded(Protocol):
 
     def only_means(self) -> bool:
         """Whether the places that the node finds are nothing but indices of what it counts."""
+        ...
+
+    def moves(self, axis: int) -> None:
+        """Note that the slice begins along this axis as far from the end for every length."""
         ...
 
     def need(self, symbol: int, least: int, why: str) -> None:
@@ -223,7 +242,7 @@ def elementwise(p: Padded) -> list[Axes]:
 
 
 #: What takes no part in a reduction.
-_NEUTRAL: dict[str, Callable[[np.dtype[Any]], Any]] = {
+NEUTRAL: dict[str, Callable[[np.dtype[Any]], Any]] = {
     "sum": lambda d: 0,
     "prod": lambda d: 1,
     "any": lambda d: False,
@@ -240,7 +259,7 @@ def reduction(p: Padded) -> list[Axes]:
     assert isinstance(lower, Reduce)
     padded = [k for k in gone if is_padded(axes[k])]
     if padded:
-        p.mask(0, padded, _NEUTRAL[lower.combine](type.numpy))
+        p.mask(0, padded, NEUTRAL[lower.combine](type.numpy))
         if lower.mean:
             p.become(_mean(p, gone, keep))
     return [tuple(() if k in gone else a for k, a in enumerate(axes) if keep or k not in gone)]
@@ -279,7 +298,7 @@ def largest(p: Padded) -> list[Axes]:
     if is_padded(axes[axis]):
         if len(axes[axis]) > 1:
             raise p.refuse("real elements do not stand together along the axis")
-        p.mask(0, [axis], _NEUTRAL["max"](p.types[0].numpy))
+        p.mask(0, [axis], NEUTRAL["max"](p.types[0].numpy))
     return [axes[:axis] + axes[axis + 1 :]]
 
 
@@ -346,175 +365,6 @@ def broadcast(p: Padded) -> list[Axes]:
     return [tuple(axes[k - lead] if k >= lead and axes[k - lead] else plain(d) for k, d in enumerate(shape))]
 
 
-def window(p: Padded) -> list[Axes]:
-    """A slice. Of a padded axis it may take the first elements, or leave out the first or last ones."""
-    attrs, made = p.node.attrs, []
-    for k, (axis, size) in enumerate(zip(p.axes[0], attrs["size"], strict=True)):
-        begin, step = attrs["begin"][k], attrs["step"][k]
-        if not is_padded(axis) or (begin, size, step) == (0, p.types[0].shape[k], 1):
-            made.append(axis if is_padded(axis) else plain(size))
-            continue
-        if len(axis) > 1 or step != 1:
-            raise p.refuse(f"where it reads along axis {k} depends on the padding")
-        (f,) = axis
-        if size == p.probe.attrs["size"][k]:
-            few = f"it reads padding along axis {k} where there are few real elements"
-            p.need(f.symbol, begin + size + f.less, few)
-            made.append(plain(size))
-        else:
-            cut = begin + size < f.size  # The last real row is gone, its copies are not.
-            made.append((Factor(size, f.symbol, f.less + f.size - size, 2 if cut else f.loose),))
-    return [tuple(made)]
-
-
-def joined(p: Padded) -> list[Axes]:
-    """Operands one after the other; only the last may be padded along the axis."""
-    axis, last = p.node.attrs["axis"], p.axes[-1]
-    beside = [last[axis] if k == axis else met(*each) for k, each in enumerate(zip(*p.axes, strict=True))]
-    if None in beside:
-        raise p.refuse("its operands are padded differently")
-    last = tuple(a for a in beside if a is not None)
-    if any(is_padded(a[axis]) for a in p.axes[:-1]) or len(last[axis]) > 1:
-        raise p.refuse(f"something follows the padding along axis {axis}")
-    before = sum(t.shape[axis] for t in p.types[:-1])
-    return [(*last[:axis], _behind(last[axis], before, p.node.type.shape[axis]), *last[axis + 1 :])]
-
-
-def bordered(p: Padded) -> list[Axes]:
-    """A border in front of a padded axis, none behind it."""
-    made = []
-    for k, (axis, (front, back)) in enumerate(zip(p.axes[0], p.node.attrs["paddings"], strict=True)):
-        if is_padded(axis) and (back or (front and len(axis) > 1)):
-            raise p.refuse(f"a border follows the padding along axis {k}")
-        size = p.node.type.shape[k]
-        made.append(_behind(axis, front, size) if front else axis if is_padded(axis) else plain(size))
-    return [tuple(made)]
-
-
-def repeated_border(p: Padded) -> list[Axes]:
-    """Borders of axes that are not padded."""
-    made = []
-    for k, (axis, pair) in enumerate(zip(p.axes[0], p.node.attrs["paddings"], strict=True)):
-        if is_padded(axis) and any(pair):
-            raise p.refuse(f"the border along axis {k} would repeat padding")
-        made.append(axis if is_padded(axis) else plain(p.node.type.shape[k]))
-    return [tuple(made)]
-
-
-def _behind(axis: Axis, before: int, size: int) -> Axis:
-    """The axis behind so many real places."""
-    if not is_padded(axis):
-        return plain(size)
-    (f,) = axis
-    return (Factor(size, f.symbol, f.less - before, f.loose),)
-
-
-def gathered(p: Padded) -> list[Axes]:
-    """Rows of a table that is not padded along their axis, or at places that were found in it."""
-    (x, indices), axis = p.axes, p.node.attrs["axis"]
-    if is_padded(x[axis]) and not p.means(1, x[axis]):
-        raise p.refuse("an index may mean padding")
-    return [(*x[:axis], *indices, *x[axis + 1 :])]
-
-
-def elements(p: Padded) -> list[Axes]:
-    """Elements along attribute `axis`, which is padded nowhere, or at places in the order of its own; other axes go together."""
-    axis = p.node.attrs["axis"]
-    padded = any(is_padded(axes[axis]) for axes in p.axes)
-    if padded and not (p.node.op.name == "GatherElements" and p.means(1, p.axes[0][axis])):
-        raise p.refuse("an index may mean padding")
-    beside = [met(*each) if k != axis else () for k, each in enumerate(zip(*p.axes, strict=True))]
-    if None in beside:
-        raise p.refuse("its operands are padded differently")
-    along = p.axes[1][axis] if padded else plain(p.node.type.shape[axis])
-    return [tuple(along if k == axis else a for k, a in enumerate(beside) if a is not None)]
-
-
 def one_value(p: Padded) -> list[Axes]:
     """A result that copies of real rows do not change."""
     return [plains(t) for t in p.node.types]
-
-
-def counted(p: Padded) -> list[Axes]:
-    """Places of what is true, which padding is not: as many as the run finds. Behind them the last one stands again."""
-    (axis,) = p.axes[0]
-    if is_padded(axis):
-        if len(axis) > 1 and not p.only_means():
-            raise p.refuse("the places of real elements do not follow each other")
-        p.mask(0, [0], False)
-    places = (Factor(p.node.attrs["size"], p.counts()),)
-    return [(places,), (), (axis,)]
-
-
-def sorted_rows(p: Padded) -> list[Axes]:
-    """Rows along the last axis in order: padding comes last, behind NaN."""
-    (axes,), (type,), attrs = p.axes, p.types, p.node.attrs
-    count, axis = attrs["count"], axes[-1]
-    if not is_padded(axis):
-        return [(*axes[:-1], plain(p.node.type.shape[-1]))]
-    if len(axis) > 1:
-        raise p.refuse("real elements do not stand together along the axis")
-    integer = type.numpy.kind in "iu"
-    p.mask(0, [type.rank - 1], _NEUTRAL["max" if attrs["descending"] else "min"](type.numpy) if integer else math.nan)
-    if count:
-        p.need(axis[0].symbol, count + axis[0].less, f"it takes {count} of the real elements")
-    return [(*axes[:-1], plain(p.node.type.shape[-1]) if count else loosened(axis, 2))]
-
-
-# ---- control flow and gradients
-
-
-def branches(p: Padded) -> list[Axes]:
-    """Both branches give results that are padded alike."""
-    if any(map(is_padded, p.axes[0])):
-        raise p.refuse("its condition is padded")
-    made = [p.inside(graph, p.axes[1:]) for _, graph in p.node.graphs()]
-    return _meeting(p, made[0], made[1], "its branches give results that are padded differently")
-
-
-def turns(p: Padded) -> list[Axes]:
-    """What a loop carries is padded in each turn as it was before; its condition looks at nothing padded."""
-    count = p.node.attrs["carried"]
-    p.inside(p.node.attrs["cond"], p.axes)
-    return _carried(p, p.inside(p.node.attrs["body"], p.axes), count)
-
-
-def scanned(p: Padded) -> list[Axes]:
-    """The turns go over an axis that is not padded."""
-    attrs = p.node.attrs
-    c, s = attrs["carried"], attrs["scanned"]
-    if any(is_padded(a[0]) for a in p.axes[c : c + s]):
-        raise p.refuse("it would make turns over padding")
-    made = p.inside(attrs["body"], [*p.axes[:c], *(a[1:] for a in p.axes[c : c + s]), *p.axes[c + s :]])
-    lengths = [t.shape[0] for t in p.node.types[c:]]
-    stacks = [(plain(n), *made[k]) for n, k in zip(lengths, attrs["stacks"], strict=True)]
-    return [*_carried(p, made, c), *stacks]
-
-
-def _carried(p: Padded, made: Sequence[Axes], count: int) -> list[Axes]:
-    why = "what it carries is padded differently from turn to turn"
-    if _meeting(p, made[:count], p.axes[:count], why) != list(p.axes[:count]):
-        raise p.refuse(why)
-    return list(p.axes[:count])
-
-
-def _meeting(p: Padded, one: Sequence[Axes], other: Sequence[Axes], why: str) -> list[Axes]:
-    made = []
-    for x, y in zip(one, other, strict=True):
-        axes = [met(a, b) for a, b in zip(x, y, strict=True)]
-        if None in axes:
-            raise p.refuse(why)
-        made.append(tuple(a for a in axes if a is not None))
-    return made
-
-
-def differentiated(p: Padded) -> list[Axes]:
-    """Weights of padded results are masked: what real elements get from padding is zero."""
-    count, wrt = p.node.attrs["ys"], p.node.attrs["wrt"]
-    for i, (y, sens) in enumerate(zip(p.axes[:count], p.axes[count : 2 * count], strict=True)):
-        if [tight(a) for a in y] != [tight(a) for a in sens]:
-            raise p.refuse("a result and its weight are padded differently")
-        padded = [k for k, a in enumerate(y) if is_padded(a)]
-        if padded:
-            p.mask(count + i, padded, 0)
-    return [tuple(loosened(a, 2) for a in p.axes[2 * count + i]) for i in wrt]

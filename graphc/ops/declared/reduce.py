@@ -82,7 +82,11 @@ def _product_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
 def _mean(x: Array, axis: tuple[int, ...], keepdims: bool, dtype: Any) -> Array:
     """NumPy's, which warns of a mean of nothing."""
     total = np.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
-    return np.full_like(total, np.nan) if total.size and not x.size else np.mean(x, axis=axis, keepdims=keepdims, dtype=dtype)
+    return (
+        np.full_like(total, np.nan)
+        if total.size and not x.size
+        else np.mean(x, axis=axis, keepdims=keepdims, dtype=dtype)
+    )
 
 
 def _reduction(

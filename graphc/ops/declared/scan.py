@@ -13,7 +13,7 @@ from typing import NamedTuple
 from graphc.errors import GraphcError, ShapeError
 from graphc.ir import REQUIRED, Builder, Graph, Node, NodeView, TensorType, Value, inline, op
 from graphc.ir.op import Attrs, Structural, Types
-from graphc.ops.declared import padding
+from graphc.ops.declared import padding_control
 from graphc.ops.declared.batching import Mapped
 from graphc.ops.declared.control import check_closed, differentiable, subgraph
 
@@ -269,7 +269,7 @@ op(
     lower=Structural(),
     jvp=_jvp,
     batch=_batch,
-    pad=padding.scanned,
+    pad=padding_control.scanned,
     check=_check,
     effect=True,
     doc="`length` turns of subgraph `body`, from the last place with `reverse`: it sees the `carried` values, the slices of the"

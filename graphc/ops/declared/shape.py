@@ -12,7 +12,7 @@ from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Strided, Types
 from graphc.ir.types import contiguous_strides
-from graphc.ops.declared import padding
+from graphc.ops.declared import padding, padding_places
 from graphc.ops.declared.batching import SIZE, Mapped, along, prefixed
 from graphc.ops.declared.rules import (
     MOVED,
@@ -174,7 +174,7 @@ op(
     grad=lambda g, n, dy: [g.SliceGrad(dy, shape=n.type(n.x).shape, begin=n.begin, step=n.step)],
     lower=Strided(_slice_access),
     batch=prefixed(begin=0, size=SIZE, step=1),
-    pad=padding.window,
+    pad=padding_places.window,
     samples=lambda: [
         Sample((floats(6, 35),), {"begin": (1, 3), "size": (4, 20), "step": (1, 1)}, grad=(0,)),
         Sample((floats(6, 35),), {"begin": (0, 34), "size": (3, 12), "step": (2, -3)}, grad=(0,)),
@@ -242,7 +242,7 @@ op(
     ],
     lower=Kernel(_pad_lower, MOVED),
     batch=prefixed(paddings=(0, 0)),
-    pad=padding.bordered,
+    pad=padding_places.bordered,
     samples=lambda: [
         Sample((floats(3, 17),), {"paddings": ((1, 0), (2, 3))}, grad=(0,)),
         Sample((floats(4),), {"paddings": ((0, 0),), "value": 7.0}, grad=(0,)),
@@ -299,7 +299,7 @@ op(
     grad=_concat_grad,
     lower=Kernel(_concat_lower, MOVED),
     batch=along("axis"),
-    pad=padding.joined,
+    pad=padding_places.joined,
     samples=lambda: [
         Sample((floats(2, 5), floats(2, 17)), {"axis": 1}, grad=(0, 1)),
         Sample((floats(2, 3), floats(1, 3), floats(4, 3)), {"axis": 0}, grad=(0, 2)),

@@ -15,8 +15,8 @@ from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats, int
 
 
 def _log_softmax(x: Array) -> Array:
-    with np.errstate(invalid="ignore"):
-        z = x - x.max(-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = x - x.max(-1, keepdims=True, initial=-np.inf)
         return np.asarray(z - np.log(exact_sum(np.exp(z), -1, True)))
 
 
@@ -24,7 +24,7 @@ def _rows_infer(name: str) -> TypeRule:
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         same_dtype(name, types)
         check_dtype(name, "x", types[0], FLOATS)
-        if types[0].rank < 1 or types[0].shape[-1] == 0 or any(t.shape != types[0].shape for t in types):
+        if types[0].rank < 1 or any(t.shape != types[0].shape for t in types):
             raise ShapeError(
                 f"{name}: operands are {' and '.join(map(str, types))}, expected equal shapes with a last axis"
             )
@@ -36,7 +36,8 @@ def _rows_infer(name: str) -> TypeRule:
 def _rows_lower(kernel: str) -> KernelRule:
     def lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
         type = inputs[0].type
-        k.call(kernel, inputs, outputs, rows=type.size // type.shape[-1], cols=type.shape[-1])
+        if type.size:
+            k.call(kernel, inputs, outputs, rows=type.size // type.shape[-1], cols=type.shape[-1])
 
     return lower
 

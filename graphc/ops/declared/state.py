@@ -11,7 +11,7 @@ from graphc.ir import NO_GRAD, REQUIRED, Builder, Graph, Node, Sample, TensorTyp
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle, Operand
 from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Structural, Types
 from graphc.ir.types import FLOATS
-from graphc.ops.declared import overflow_rules, padding
+from graphc.ops.declared import overflow_rules, padding, padding_control
 from graphc.ops.declared.batching import Mapped, leading
 from graphc.ops.declared.rules import Array, floats, integers
 
@@ -252,7 +252,7 @@ op(
     "*operands",
     attrs={"ys": REQUIRED, "wrt": REQUIRED, "names": ()},
     infer=_grad_infer,
-    pad=padding.differentiated,
+    pad=padding_control.differentiated,
     doc="gradients of the first `ys` operands, weighted by the next `ys` (sens), for the values wrt[i] of the rest (cut)."
     " The autodiff pass walks from the ys back to the cut and replaces the node",
 )

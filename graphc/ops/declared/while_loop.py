@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import REQUIRED, Builder, Graph, NodeView, TensorType, Value, inline, op
 from graphc.ir.op import Attrs, Structural, Types
-from graphc.ops.declared import padding
+from graphc.ops.declared import padding_control
 from graphc.ops.declared.batching import Mapped
 from graphc.ops.declared.checkpoints import while_grad
 from graphc.ops.declared.control import check_closed, chosen, subgraph
@@ -112,7 +112,7 @@ op(
     lower=Structural(),
     jvp=_jvp,
     batch=_batch,
-    pad=padding.turns,
+    pad=padding_control.turns,
     check=check_closed,
     effect=True,
     doc="the first `carried` operands, replaced by the results of subgraph `body` as long as `cond` gives true; both see the"

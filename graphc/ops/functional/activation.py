@@ -226,8 +226,6 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
 
 def _over_last(op: str, x: Tensor, axis: int) -> Tensor:
     at = check_axis(op, axis, x.ndim)
-    if not x.size:
-        return x.value()
     if at == x.ndim - 1:
         return call(op, x)
     if math.prod(x.shape[at + 1 :]) >= _BESIDE:

@@ -83,10 +83,10 @@ def unique(input: Tensor) -> tuple[Tensor, Tensor]:
         return distinct, cast_to(reshape(scattered("update", empty, order, number), input.shape), of_places)
     array = known_values("unique", input) if input.size else np.zeros(input.shape, input.tensor_type.numpy)
     _, first, inverse = np.unique(array, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    places = np.empty_like(order)
-    places[order] = np.arange(order.size)
-    distinct = rows_at(flat, Tensor(first[order]))
+    appeared = np.argsort(first)
+    places = np.empty_like(appeared)
+    places[appeared] = np.arange(appeared.size)
+    distinct = rows_at(flat, Tensor(first[appeared]))
     return distinct, Tensor(places[inverse.reshape(array.shape)].astype(of_places))
 
 
@@ -111,8 +111,9 @@ def unique_sorted(input: Tensor, inverse: bool, counts: bool, dim: int | None, e
 def _sorted_runs(input: Tensor, inverse: bool, counts: bool, equal_nan: bool) -> Any:
     flat = reshape(input, (-1,))
     order = sorting_places(flat)
-    runs = _Runs(rows_at(flat, order), equal_nan)
-    made = [rows_at(flat, runs.of_each(order))]
+    rows = rows_at(flat, order)
+    runs = _Runs(rows, equal_nan)
+    made = [runs.of_each(rows)]
     if inverse:
         numbers = scattered("update", zeros((flat.size,), "int32"), order, runs.numbers)
         made.append(cast_to(reshape(numbers, input.shape), "int64"))

@@ -44,17 +44,18 @@ def places_of(name: str, mask: Tensor) -> Tensor:
 def columns_of(name: str, mask: Tensor) -> list[Tensor]:
     """For each axis of a bool tensor where the true elements are along it, in order, as `places_of`."""
     places, made = places_of(name, reshape(mask, (-1,))), []
-    for size in reversed(mask.shape):
+    for size in mask.shape[:0:-1]:
         made.append(floor_mod(places, size))
         places = floor_div(places, size)
-    return made[::-1]
+    return [places, *made[::-1]]
 
 
 @method("nonzero", "argwhere")
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """int64 [count, axes]: the places of what is not zero; as_tuple: a vector per axis."""
     if input.array is None and input.ndim:
-        columns = [cast_to(c, "int64") for c in columns_of("nonzero", not_equal(input, 0))]
+        mask = input if input.tensor_type.dtype == "bool" else not_equal(input, 0)
+        columns = [cast_to(c, "int64") for c in columns_of("nonzero", mask)]
         return tuple(columns) if as_tuple else stack(columns, 1)
     places = np.argwhere(known_values("nonzero", input))
     return tuple(Tensor(column.copy()) for column in places.T) if as_tuple else Tensor(places)

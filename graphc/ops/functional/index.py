@@ -65,13 +65,10 @@ def index_(x: Tensor, index: Any) -> Tensor:
     if isinstance(index, list) and not all(isinstance(i, (bool, int, float, np.generic)) for i in index):
         index = tuple(index)
     items = [_plain(i) for i in (index if isinstance(index, tuple) else (index,))]
-    if (
-        len(items) == 1
-        and isinstance(items[0], Tensor)
-        and items[0].tensor_type.dtype == "bool"
-        and items[0].array is None
-    ):
+    if len(items) == 1 and _is_counted(items[0]):
         return _chosen(x, items[0])
+    if len(items) == 1 and isinstance(items[0], Tensor) and items[0].tensor_type.dtype == "bool" and not items[0].shape:
+        return getitem(getitem(x, None), slice(0, int(bool(items[0].array))))
     if any(isinstance(i, Tensor) and i.tensor_type.dtype == "bool" for i in items):
         items = [part for i in items for part in _places_of(i)]
     if not any(isinstance(i, Tensor) for i in items):
@@ -134,9 +131,16 @@ def _places_of(item: Any) -> list[Any]:
                 help="index with it alone: x[flag][index]",
             )
         return columns_of("an index", item)
+    if not item.shape and item.array:
+        return [True]
     if not item.shape:
-        return [_plain(bool(item.array))]
+        raise IndexKindError("False beside other indices would take nothing", loc=user_loc())
     return [Tensor.wrap(places) for places in np.nonzero(item.array)]
+
+
+def _is_counted(index: Any) -> bool:
+    """Whether an index is a mask whose value is not known."""
+    return isinstance(index, Tensor) and index.tensor_type.dtype == "bool" and index.array is None
 
 
 def _as_rows(x: Tensor, mask: Tensor) -> Tensor:
@@ -208,8 +212,7 @@ def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "
 
 def _put_back(x: Tensor, mask: Any, new: Tensor, mode: str) -> Tensor | None:
     """x with its elements, or rows, where a mask holds replaced, if `new` is of as many as x[mask] has, as counted; else None."""
-    counts = isinstance(mask, Tensor) and mask.tensor_type.dtype == "bool" and mask.array is None
-    if not counts or new.ndim != x.ndim - mask.ndim + 1:
+    if not _is_counted(mask) or new.ndim != x.ndim - mask.ndim + 1:
         return None
     active: Any = dispatch.recorder.get()
     ranks = active.ranks(reshape(mask, (-1,)), new.shape[0])

@@ -1,0 +1,247 @@
+"""Sizes that only values tell: what compiled steps choose by masks is what eager calls choose, with its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Parameter, Tensor, nn, ops
+from graphc.debug import debug
+from graphc.errors import ExportError, GraphcError, PaddingError, ShapeError, TraceError
+from graphc.ops.functional.core import IndexRangeError
+from graphc.ops.tensor.tree import tensors
+
+Function = Callable[..., Any]
+
+
+class Net(nn.Cell):
+    def __init__(self, body: Function) -> None:
+        super().__init__()
+        self.body = body
+
+    def construct(self, *inputs: Any) -> Any:
+        return self.body(*inputs)
+
+
+def floats(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed + sum(shape)).normal(size=shape).astype(np.float32)
+
+
+def masks(shape: tuple[int, ...]) -> list[np.ndarray[Any, Any]]:
+    """None, all, some, one."""
+    some, one = np.random.default_rng(3).random(shape) > 0.5, np.zeros(shape, bool)
+    one[tuple(n // 2 for n in shape)] = True
+    return [np.zeros(shape, bool), np.ones(shape, bool), some, one]
+
+
+def close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
+    one, other = ([x.asnumpy() for x in tensors(each)] for each in (a, b))
+    assert len(one) == len(other) > 0
+    for x, y in zip(one, other, strict=True):
+        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+def changed(x: Any, m: Any, by: Function, value: bool = True) -> Any:
+    x = x * 1
+    x[m] = by(x[m])
+    return x
+
+
+def stepped(x: Any, m: Any) -> Any:
+    x = x * 1
+    x[m] += x[m] * 2
+    x[m] = 0.5
+    x[~m] -= x[~m].sum()
+    return x
+
+
+#: Of x, and m of its shape. Those of the second kind need something to be there.
+OF_ANY: dict[str, Function] = {
+    "elements": lambda x, m: x[m],
+    "selected": lambda x, m: ops.masked_select(x, m) * 2,
+    "mean": lambda x, m: x[m].mean(),
+    "statistics": lambda x, m: (x[m].sum(), x[m].std(), x[m].prod(), ops.norm(x[m] - 5), (x[m] > 0).any(), (x[m] > 0).all()),
+    "differences": lambda x, m: ((x[m] - (x * 3)[m]) ** 2).sum(),
+    "of the chosen": lambda x, m: (lambda y: (y[y > 0], y[y > 0].sum()))(x[m]),
+    "two masks": lambda x, m: x[m].sum() * x[~m].sum(),
+    "in order": lambda x, m: (ops.sort(x[m]), ops.sort(x[m], descending=True)[0], x[m].argsort()),
+    "running": lambda x, m: (ops.cumsum(x[m], 0), ops.softmax(x[m], 0), ops.log_softmax(x[m], 0)),
+    "stacked": lambda x, m: (ops.stack((x[m], x[m] * 2)), ops.tile(x[m], (2,)), ops.repeat_interleave(x[m], 2), x[m][None]),
+    "joined": lambda x, m: (ops.cat((x[m], ops.ones(2))), ops.cat((x[m], x[~m], x[m] * 2)), ops.cat((x[m] > 0, x[~m] > 0))),
+    "backwards": lambda x, m: (ops.flip(x[m], (0,)), ops.cat((x[m], x[~m]))[::-1]),
+    "put back": lambda x, m: changed(x, m, lambda y: y - y.sum()),
+    "written": stepped,
+    "how many": lambda x, m: (x[m].sum() / (x[m].shape[0] + 0.0), x[m] * x[m].size, ops.arange(x[m].shape[0])),
+    "products": lambda x, m: (ops.matmul(x[m].reshape(1, -1), x[m].reshape(-1, 1)), ops.outer(x[m], x[m]).sum()),
+    "places": lambda x, m: (ops.nonzero(m), *ops.nonzero(x, as_tuple=True), ops.argwhere(m), ops.nonzero(m).sum()),
+    "at places": lambda x, m: ops.gather(x.reshape(-1), ops.nonzero(m.reshape(-1)).reshape(-1), 0),
+    "other dtypes": lambda x, m: ((x > 0)[m], ops.floor(x * 3).astype(graphc.int32)[m], x.astype(graphc.float16)[m]),
+    "losses": lambda x, m: (nn.SmoothL1Loss()(x[m], x[m] * 0.3), nn.MSELoss(reduction="sum")(x[m], x[m] * 0.3)),
+    "distinct": lambda x, m: (*ops.unique(ops.floor(x * 2)), ops.unique(x)[0]),
+    "distinct in order": lambda x, m: ops.floor(x * 2).unique(return_inverse=True, return_counts=True),
+    "distinct of numbers": lambda x, m: graphc.mint.unique(ops.floor(x * 2), return_inverse=True, return_counts=True),
+    "all or nothing": lambda x, m: (x[x.sum() > 0], x[m.sum() > 0].sum()),
+    "runs": lambda x, m: ops.unique_consecutive(ops.floor(x), True, True),
+}  # fmt: skip
+OF_SOME: dict[str, Function] = {
+    "extrema": lambda x, m: (x[m].max(), x[m].min(), ops.logsumexp(x[m], 0)),
+    "ends": lambda x, m: (x[m][0], x[m][-1], x[m][:1], x[m][-1:]),
+    "largest": lambda x, m: x[m].argmax(),
+}
+#: Of x with two axes and a mask of its rows.
+OF_ROWS: dict[str, Function] = {
+    "rows": lambda x, m: (x[m], x[m].sum(0), x[m] @ x.T, ops.relu(x[m]).mean()),
+    "columns": lambda x, m: (x.T[:, m], x.T[..., m].sum()),
+    "rows and a column": lambda x, m: (x[m, 1], x[m, 1:], x[m][:, 0]),
+    "rows put back": lambda x, m: changed(x, m, lambda y: y * 2 + y.sum(0)),
+    "rows set": lambda x, m: changed(x, m, lambda y: 7.0),
+    "runs of rows": lambda x, m: ops.unique_consecutive(ops.floor(x), True, True, dim=0),
+    "norms": lambda x, m: (ops.layer_norm(x[m], (3,), ops.ones(3), ops.zeros(3), 1e-5), ops.norm(x[m], dim=1)),
+    "attention": lambda x, m: ops.matmul(ops.softmax(ops.matmul(x[m], x[m].T), -1), x[m]),
+    "brought": lambda x, m: ops.index_add(ops.zeros(x.shape), ops.nonzero(m).reshape(-1).astype(graphc.int32), x[m], 0),
+}  # fmt: skip
+
+
+def of_both(body: Function) -> Function:
+    """What a function gives, with the gradient of a sum of it if it has one."""
+
+    def loss(x: Any, m: Any) -> Any:
+        return sum((y * y).sum() for y in tensors(body(x, m)) if y.tensor_type.is_float)
+
+    def both(x: Any, m: Any) -> Any:
+        made = body(x, m)
+        if not any(y.tensor_type.dtype == "float32" for y in tensors(made)):
+            return made
+        return made, graphc.grad(loss, 0)(x, m)
+
+    return both
+
+
+def agrees(body: Function, x: np.ndarray[Any, Any], chosen: list[np.ndarray[Any, Any]]) -> None:
+    """A compiled step beside eager calls, one step for all masks."""
+    both = of_both(body)
+    step = graphc.compile(Net(both), x, chosen[0])
+    for mask in chosen:
+        close(step(x, mask), both(Tensor(x), Tensor(mask)))
+
+
+@pytest.mark.parametrize("shape", [(9,), (4, 5), (1,), (2, 1, 3)])
+@pytest.mark.parametrize("name", OF_ANY)
+def test_what_is_chosen(name: str, shape: tuple[int, ...]) -> None:
+    agrees(OF_ANY[name], floats(*shape), masks(shape))
+
+
+@pytest.mark.parametrize("name", OF_SOME)
+def test_what_needs_some(name: str) -> None:
+    none, *chosen = masks((9,))
+    agrees(OF_SOME[name], floats(9), chosen)
+    step = graphc.compile(Net(OF_SOME[name]), floats(9), none)
+    with pytest.raises((ShapeError, IndexRangeError)):
+        step(floats(9), none)
+    close(step(floats(9), chosen[1]), OF_SOME[name](Tensor(floats(9)), Tensor(chosen[1])))
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_rows(name: str) -> None:
+    agrees(OF_ROWS[name], floats(6, 3), masks((6,)))
+
+
+@pytest.mark.parametrize("how", [{"jit": False}, {"threads": 2, "canary": True}])
+def test_however_it_runs(how: dict[str, Any]) -> None:
+    with debug(**how):
+        for name in ("differences", "put back", "joined", "distinct"):
+            agrees(OF_ANY[name], floats(67), masks((67,)))
+        agrees(OF_ROWS["rows"], floats(67, 9), masks((67,)))
+
+
+def test_nothing_chosen_has_no_gradient() -> None:
+    """What stands in place of none is no real element: what a function makes of it must not reach anybody as NaN."""
+
+    class Domain(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = Parameter(floats(1), name="w")
+
+        def construct(self, x: Any) -> Any:
+            y, z = x[x > 0], (x - 1)[x > 0]
+            return (
+                (ops.sqrt(y) * self.w).sum()
+                + (ops.log(y) / y * self.w).sum()
+                + ops.sqrt((y - z) ** 2 * self.w**2).sum()
+            )
+
+    net = Domain()
+    step = graphc.compile(Net(lambda x: graphc.grad(net, 0, net.trainable_params())(x)), -abs(floats(5)))
+    for found in tensors(step(-abs(floats(5)))):
+        assert not found.asnumpy().any()
+
+
+def test_a_training_step_with_a_mask() -> None:
+    def loss(out: Any, labels: Any) -> Any:
+        seen = labels >= 0
+        return ops.cross_entropy(out[seen], ops.maximum(labels, 0)[seen])
+
+    class WithLoss(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Dense(4, 3, has_bias=False)
+
+        def construct(self, x: Any, labels: Any) -> Any:
+            return loss(self.net(x), labels)
+
+    x, w = floats(8, 4), floats(3, 4)
+    labels = np.array([0, -1, 2, 1, -1, -1, 2, 0], np.int32)
+    found = []
+    for kept in (None, labels >= 0):
+        net = WithLoss()
+        net.net.weight.set_data(w)
+        step = nn.TrainOneStepCell(net, nn.Momentum(net.trainable_params(), 0.1, 0.9)).set_train()
+        inputs = (x, labels) if kept is None else (x[kept], labels[kept])
+        found.append([step(*map(Tensor, inputs)).item() for _ in range(4)] + net.net.weight.asnumpy().ravel().tolist())
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
+
+
+def test_a_queue_of_batches() -> None:
+    x, m = floats(5, 7), np.stack([*masks((7,)), masks((7,))[2]])
+    step = graphc.compile(Net(lambda x, m: (x[m].sum(), x[m])), x[0], m[0])
+    last, (sums,) = step.run_many([x, m], kept=(0,))
+    np.testing.assert_allclose(sums, [a[b].sum() for a, b in zip(x, m, strict=True)], rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(last[1].asnumpy(), x[4][m[4]])
+    with pytest.raises(GraphcError, match="result 1 has another size in every step"):
+        step.run_many([x, m], kept=(1,))
+
+
+REFUSED: dict[str, tuple[Function, type[GraphcError], str]] = {
+    "Python's way": (lambda x, m: x * 2 if x[m].shape[0] > 3 else x, PaddingError, "Python decides by the size"),
+    "a number of it": (lambda x, m: x.sum() * (x[m].shape[0] // 2), PaddingError, "elements there are, which only the run"),
+    "cut": (lambda x, m: x[m].reshape(2, -1), ShapeError, "sizes stand for what only values tell: 11 for those at"),
+    "in a branch": (lambda x, m: ops.cond(x.sum() > 0, lambda: x[m].sum(), lambda: x.sum()), TraceError, "loop, a branch"),
+    "other sizes": (lambda x, m: x[m] + x, GraphcError, "f32\\[11\\]"),
+    "one beside others": (lambda x, m: x[x.sum() > 0, 1], TraceError, "must be known when the Cell is compiled"),
+    "distinct of the chosen": (lambda x, m: ops.unique(x[m]), PaddingError, "an index may mean padding"),
+    "an index of other sizes": (lambda x, m: x[ops.cat((m, m))], IndexRangeError, "has other sizes than"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be(case: str) -> None:
+    body, kind, why = REFUSED[case]
+    with pytest.raises(kind, match=why) as caught:
+        graphc.compile(Net(body), floats(9), masks((9,))[2])
+    assert caught.value.loc is not None
+    assert caught.value.loc.file.endswith("test_counted.py")
+
+
+def test_exports_have_fixed_sizes(tmp_path: Any) -> None:
+    with pytest.raises(TraceError, match="exported network"):
+        graphc.export(Net(lambda x: x[x > 0]), Tensor(floats(5)), file_name=tmp_path / "net")
+    step = graphc.compile(Net(lambda x: x[x > 0]), floats(5))
+    with pytest.raises(ExportError, match="result 0 has another size"):
+        step.export(tmp_path / "step.onnx")
+    with pytest.raises(GraphcError, match="counts no places"):
+        step.entry  # noqa: B018
