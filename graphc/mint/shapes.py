@@ -245,9 +245,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """int64 [n, rank]: the places of what is not zero; as_tuple: one vector per axis. Eager calls only."""
-    places = ops.nonzero(input)
-    return tuple(ops.unbind(places, 1)) if as_tuple else places
+    """int64 [n, rank]: the places of what is not zero; as_tuple: one vector per axis."""
+    return ops.nonzero(input, as_tuple=as_tuple)
 
 
 def searchsorted(

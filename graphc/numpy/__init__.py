@@ -1,7 +1,7 @@
 """`mindspore.numpy`: NumPy's functions on Tensors, thin ones over graphc.ops, with MindSpore's parameters and dtypes.
 
 Python's integers are int32 here and its floats float32. The functions run at once, are compiled inside a Cell, and have the
-gradients of the ops they are made of; those whose result's shape depends on values are refused in a compiled Cell (GC120).
+gradients of the ops they are made of; those whose result may have any size, such as `bincount`, are refused there (GC120).
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def isin(element: Any, test_elements: Any, invert: bool = False) -> Tensor:
     return ops.reshape(in1d(x, test_elements, invert), x.shape)
 
 
-# ---- sets: the shape of the result depends on values, so not in a compiled Cell
+# ---- sets
 
 
 def unique(x: Any, return_inverse: bool = False) -> Any:
@@ -79,27 +79,23 @@ def unique(x: Any, return_inverse: bool = False) -> Any:
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
-    """The elements of ar1 that are not in ar2: sorted and distinct, or with `assume_unique` as they stand.
-
-    Not in a compiled Cell.
-    """
+    """The elements of ar1 that are not in ar2: sorted and distinct, or with `assume_unique` as they stand."""
     x, y = tensors("setdiff1d", ar1, ar2)
-    given = ops.ravel(x) if flag("setdiff1d", "assume_unique", assume_unique) else _sorted("setdiff1d", x)
+    given = ops.ravel(x) if flag("setdiff1d", "assume_unique", assume_unique) else x.unique()
     return ops.masked_select(given, in1d(given, y, invert=True))
-
-
-def _sorted(owner: str, x: Tensor) -> Tensor:
-    """The distinct elements in order."""
-    return Tensor(np.unique(known_values(owner, x)))
 
 
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The elements that both have, sorted; with `return_indices` also their first int32 places in both, flattened.
 
-    Not in a compiled Cell. assume_unique: whether no element stands twice in either.
+    The places not in a compiled Cell. assume_unique: whether no element stands twice in either.
     """
-    x, y = tensors("intersect1d", ar1, ar2)
-    arrays = [known_values("intersect1d", v) for v in promoted(x, y)]
+    x, y = promoted(*tensors("intersect1d", ar1, ar2))
+    if x.array is None and not flag("intersect1d", "return_indices", return_indices):
+        flag("intersect1d", "assume_unique", assume_unique)
+        given = x.unique()
+        return ops.masked_select(given, in1d(given, y))
+    arrays = [known_values("intersect1d", v) for v in (x, y)]
     of: Any = np.intersect1d
     made = of(
         *arrays,
@@ -113,7 +109,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 def argwhere(a: Any) -> Tensor:
-    """int64 [count, axes]: the places of what is not zero. Not in a compiled Cell."""
+    """int64 [count, axes]: the places of what is not zero."""
     made: Tensor = ops.nonzero(tensor("argwhere", a, "a"))
     return made
 

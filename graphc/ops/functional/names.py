@@ -123,7 +123,7 @@ def relu(input: Operand, inplace: bool = False) -> Tensor:
 
 
 def argwhere(input: Tensor) -> Tensor:
-    """int64 [count, axes]: the places of what is not zero. Not in a compiled Cell."""
+    """int64 [count, axes]: the places of what is not zero."""
     made: Tensor = nonzero(input)
     return made
 

@@ -12,12 +12,14 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, Sha
 from graphc.ops.functional.core import call, cast, cast_to
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.cumulative import cumsum
-from graphc.ops.functional.dynamic import known_values
-from graphc.ops.functional.elementwise import equal, sub
+from graphc.ops.functional.dynamic import known_values, places_of
+from graphc.ops.functional.elementwise import equal, greater_equal, less, logical_and, logical_not, sub
 from graphc.ops.functional.extrema import place
 from graphc.ops.functional.index import index_select
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.shapes import broadcast_to, expand_dims
+from graphc.ops.functional.reduce import reduce_any
+from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape
+from graphc.ops.functional.slicing import rows_at
 from graphc.ops.tensor.dtype import int32, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -50,7 +52,7 @@ def unique_with_pad(x: Tensor, pad_num: int) -> tuple[Tensor, Tensor]:
 
 
 def list_difference(x: Tensor, y: Tensor, out_idx: Any = int32) -> tuple[Tensor, Tensor]:
-    """(the elements of x that y has not, in order; their places in x). Not in a compiled Cell. x, y: [n] of one dtype."""
+    """(the elements of x that y has not, in order; their places in x). x, y: [n] of one dtype."""
     if x.ndim != 1 or y.ndim != 1 or x.tensor_type.dtype != y.tensor_type.dtype:
         raise ShapeError(
             f"ListDiff: expected two tensors [n] of one dtype, got {x.tensor_type}, {y.tensor_type}", loc=user_loc()
@@ -58,15 +60,16 @@ def list_difference(x: Tensor, y: Tensor, out_idx: Any = int32) -> tuple[Tensor,
     name = to_name(out_idx)
     if name not in ("int32", "int64"):
         raise ArgumentTypeError(f"ListDiff: out_idx must be int32 or int64, got {name}", loc=user_loc())
-    places = np.flatnonzero(~np.isin(known_values("ListDiff", x), known_values("ListDiff", y)))
-    return index_select(x, 0, Tensor(places)), Tensor(places.astype(name))
+    there = reduce_any(equal(expand_dims(x, -1), expand_dims(y, -2)), -1)
+    places = places_of("ListDiff", logical_not(there))
+    return rows_at(x, places), cast_to(places, name)
 
 
 def within(x: Tensor, max_num: int, offset: int) -> tuple[Tensor, Tensor]:
-    """(x - offset where it lies in 0 .. max_num - 1; the places of these in x, in its dtype). Not in a compiled Cell."""
-    moved = known_values("SubAndFilter", x) - int(offset)
-    places = np.flatnonzero((moved >= 0) & (moved < int(max_num)))
-    return Tensor(moved.reshape(-1)[places]), Tensor(places.astype(moved.dtype))
+    """(x - offset where it lies in 0 .. max_num - 1; the places of these in x, in its dtype)."""
+    moved = reshape(sub(x, int(offset)), (-1,))
+    places = places_of("SubAndFilter", logical_and(greater_equal(moved, 0), less(moved, int(max_num))))
+    return rows_at(moved, places), cast_to(places, x.tensor_type.dtype)
 
 
 # ---- sequences

@@ -11,7 +11,9 @@ from tests.codegen.kernel_harness import run_all, run_kernel
 
 
 @settings(max_examples=40, deadline=None)
-@given(size=st.integers(1, 300), more=st.integers(0, 9), share=st.sampled_from([0, 0.01, 0.5, 1]), seed=st.integers(0, 99))
+@given(
+    size=st.integers(1, 300), more=st.integers(0, 9), share=st.sampled_from([0, 0.01, 0.5, 1]), seed=st.integers(0, 99)
+)
 def test_nonzero(size: int, more: int, share: float, seed: int) -> None:
     mask = np.random.default_rng(seed).random(size) < share
     found = np.flatnonzero(mask)
