@@ -124,6 +124,11 @@ class _Factors(NamedTuple):
         if rest:
             self.columns(whole * wide, rest)
 
+    @property
+    def bits(self) -> str:
+        """The type of an element's bits."""
+        return "i32" if self.w.element == "float" else "i64"
+
     def element(self, r: _Index, column: _Index) -> str:
         return self.w.at(self.packed, self.w.linear((r, self.size), (column, 1)))
 
@@ -132,7 +137,9 @@ class _Factors(NamedTuple):
         w, columns = self.w, _Columns.of(self.w, self.memory, count)
 
         def source(r: _Index) -> str:
-            return w.at(self.x, w.linear((_number(w, self.order, r), self.size), (start, 1)))
+            # Rows stand as they were before the first exchange.
+            row = _number(w, self.order, r) if start != 0 else r
+            return w.at(self.x, w.linear((row, self.size), (start, 1)))
 
         w.repeat(self.size, lambda r: columns.take(w, r, source(r)))
         if start != 0:
@@ -166,15 +173,22 @@ class _Factors(NamedTuple):
     def factor(self, columns: _Columns, start: _Index) -> None:
         """The columns from their diagonal on, one after the other, each with the search for the next one's pivot."""
         found = self.searched(columns, (start, self.size), 0)
-        for v, active in enumerate(columns.active):
-            found = self.w.loop(active, partial(self.column, columns, start, v), _found(self.w, found))
+        left = sum(columns.active)
+        # Below the last element of the diagonal there is nothing.
+        left -= isinstance(start, int) and start + left == self.size
+        for v in range(len(columns.active)):
+            count = min(self.w.lanes, left - v * self.w.lanes)
+            if count > 0:
+                found = self.w.loop(
+                    count, partial(self.column, columns, start, v), list(zip((self.bits, "i64"), found, strict=True))
+                )
 
     def searched(
         self, columns: _Columns, rows: tuple[_Index, _Index], column: _Index, body: Callable[[str], None] | None = None
     ) -> list[str]:
         """The bits of the largest element of a column in some rows, and where it is; `body` is told each row before."""
         w = self.w
-        bits = f"i{8 * ITEMSIZE[{'float': 'float32', 'double': 'float64'}[w.element]]}"
+        bits = self.bits
         most = (1 << int(bits[1:]) - 1) - 1
 
         def turn(r: str, found: list[str]) -> list[str]:
@@ -195,12 +209,11 @@ class _Factors(NamedTuple):
         w = self.w
         column = w.add(k, v * w.lanes)
         diagonal, pivot_row = w.add(start, column), found[1]
+        pivot, row = w.load(columns.place(w, pivot_row, column)), columns.load(w, pivot_row)[v:]
         self.exchange(columns, start, (diagonal, pivot_row))
-        pivot = w.load(columns.place(w, diagonal, column))
         # A column of zeros leaves nothing to take away.
         nothing = w.op(f"fcmp oeq {w.element} {pivot}, 0.0")
         pivot = w.op(f"select i1 {nothing}, {w.element} 1.0, {w.element} {pivot}")
-        row = columns.load(w, diagonal)[v:]
         places, here = iota(w), w.splat(int32(w, k), "i32")
         behind, at = (w.binary(f"icmp {how}", places, here, "i32") for how in ("sgt", "eq"))
 
@@ -230,13 +243,11 @@ class _Factors(NamedTuple):
         numbers = [w.at(self.order, r, "i32") for r in rows]
         for value, place in zip([w.load(place, "i32") for place in numbers], reversed(numbers), strict=True):
             w.store(value, place, "i32")
-        sign, same = w.load(self.sign), w.op(f"icmp eq i64 {rows[0]}, {rows[1]}")
-        turned = w.op(f"fneg {w.element} {sign}")
-        w.store(w.op(f"select i1 {same}, {w.element} {sign}, {w.element} {turned}"), self.sign)
-
-
-def _found(w: Writer, values: Sequence[str]) -> list[tuple[str, str]]:
-    return list(zip(("i32" if w.element == "float" else "i64", "i64"), values, strict=True))
+        # By its bit: a choice could become a branch, which nobody foresees.
+        bits, top = self.bits, int(self.bits[1:]) - 1
+        turned = w.op(f"zext i1 {w.op(f'icmp ne i64 {rows[0]}, {rows[1]}')} to {bits}")
+        turned = w.op(f"shl {bits} {turned}, {top}")
+        w.store(w.op(f"xor {bits} {w.load(self.sign, bits)}, {turned}"), self.sign, bits)
 
 
 @np.errstate(all="ignore")
@@ -261,8 +272,8 @@ LU = Emitter(factor_operands, factor_emit, factor_twin)
 
 
 def solve_operands(p: Params) -> tuple[Operand, ...]:
-    """packed [batch, size, size] of `dtype` and order int32 [batch, size], as `lu` gives them, b [batch, size, cols] -> scratch, x
-    like b. At most `parts` threads share the work.
+    """packed [batch, size, size] of `dtype` and order int32 [batch, size], as `lu` gives them, b [batch, size, cols] -> scratch,
+    x like b. At most `parts` threads share the work.
     """
     sides = p["batch"] * p["size"] * p["cols"]
     return (

@@ -97,8 +97,8 @@ op(
         Sample((floats(0, 2, 2),)),
     ],
     doc="(packed, order, sign): U with L below its diagonal, whose own is ones, where L U are the rows `order`, int32, of square"
-    " matrices x; and the sign of that order. A pivot is the first of the largest in its column, or the first NaN; zero is one where"
-    " all below is zero. Factors count as constants",
+    " matrices x; and the sign of that order. A pivot is the first of the largest in its column, or the first NaN; it is zero"
+    " where all below is. Factors count as constants",
 )
 
 # ---- systems
@@ -190,8 +190,8 @@ def _det_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def _det_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
     """det a^-T dy, or a^-T dy of the logarithm.
 
-    Where a pivot is zero, one that is next to it takes its place: the determinant and its gradient, the cofactors, are polynomials,
-    so what that changes cannot be seen.
+    Where a pivot is zero, a number that is next to it takes its place: the determinant and its gradient, the cofactors, are
+    polynomials, so what that changes cannot be seen.
     """
     type = g.type(n.a)
     size, dtype = type.shape[-1], type.dtype
@@ -227,5 +227,5 @@ op(
     batch=leading,
     pad=padding.matrices,
     samples=lambda: [_of_determinant(_regular(2, size=3), False), _of_determinant(_regular(size=4), True)],
-    doc="value, which is made of what LU makes of a: the determinant, or with `log` the logarithm of its size. The gradient is for a",
+    doc="value, made of what LU makes of a: the determinant, or with `log` the logarithm of its size. The gradient is for a",
 )

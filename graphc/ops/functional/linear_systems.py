@@ -86,7 +86,7 @@ def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
 
 
 def _row_order(owner: str, pivots: Tensor, count: int, size: int) -> Tensor:
-    """Which row comes to each place, int32 [..., size], by exchanges from the first row on. ShapeError for others than `count`."""
+    """int32 [..., size]: which row comes to each place by exchanges, the first one first. ShapeError unless there are `count`."""
     if pivots.tensor_type.is_float or pivots.shape[-1:] != (count,):
         raise ShapeError(f"{owner}: pivots are {pivots.tensor_type}, expected {count} integers, from 1", loc=user_loc())
     places = Tensor(np.arange(size, dtype=np.int32))
