@@ -29,7 +29,6 @@ def matrices(*shape, dtype=np.float64, seed=0):
     return (rng.standard_normal(shape) / (size or 1) + np.eye(size)[order]).astype(dtype)
 
 
-
 SHAPES = [(1, 1), (2, 2), (3, 5, 5), (2, 2, 13, 13), (1, 64, 64), (53, 53), (101, 101), (4, 0, 0), (0, 3, 3)]
 
 

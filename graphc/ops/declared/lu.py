@@ -6,6 +6,7 @@ Factors count as constants: an op that is given them is given the matrices, too,
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from ml_dtypes import finfo
@@ -190,15 +191,16 @@ def _det_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def _det_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
     """det a^-T dy, or a^-T dy of the logarithm.
 
-    Where a pivot is zero a small number takes its place: the determinant and its gradient, the cofactors, are polynomials, so what
-    that changes is as small. The product of three of them is still a number.
+    Where a pivot is zero a small number takes its place: the determinant and its gradient, the cofactors, are polynomials, so
+    what that changes is as small. The product of three of them is still a number.
     """
     type = g.type(n.a)
     size, dtype = type.shape[-1], type.dtype
     ones = g.matrix(np.eye(size, dtype=bool))
     packed = n.packed
     if not n.log:
-        limits = finfo(type.numpy)
+        limits: Any = finfo  # Without annotations.
+        limits = limits(type.numpy)
         tiny = min(float(limits.tiny) ** 0.25, float(limits.eps))
         packed = g.Select(g.LogicalAnd(ones, g.Equal(packed, g.constant(0.0, dtype))), g.constant(tiny, dtype), packed)
         flat = g.Reshape(packed, shape=(*type.shape[:-2], size * size))

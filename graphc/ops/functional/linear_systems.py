@@ -100,7 +100,8 @@ def _row_order(owner: str, pivots: Tensor, count: int, size: int) -> Tensor:
     if not count:
         return order
     there = moveaxis(sub(cast_to(pivots, "int32"), 1), -1, 0)
-    return scan(exchange, order, (Tensor(np.arange(count, dtype=np.int32)), there))[0]
+    made: Tensor = scan(exchange, order, (Tensor(np.arange(count, dtype=np.int32)), there))[0]
+    return made
 
 
 @method()
