@@ -1,4 +1,4 @@
-"""Rules of LU factors and what is made of them. ONNX has nothing of the kind but Det, which has no factors: nodes for each row."""
+"""Rules of LU factors and what is made of them. ONNX has only Det, without factors: some nodes for each row."""
 
 from __future__ import annotations
 

@@ -195,20 +195,20 @@ def _det_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
     what that changes is as small. The product of three of them is still a number.
     """
     type = g.type(n.a)
-    size, dtype = type.shape[-1], type.dtype
-    ones = g.matrix(np.eye(size, dtype=bool))
-    packed = n.packed
+    size = type.shape[-1]
+    places = np.arange(size, dtype=np.int32)
+    diagonal, packed = g.Equal(g.matrix(places[:, None]), g.matrix(places)), n.packed
     if not n.log:
-        limits: Any = finfo  # Without annotations.
+        limits: Any = finfo
         limits = limits(type.numpy)
         tiny = min(float(limits.tiny) ** 0.25, float(limits.eps))
-        packed = g.Select(g.LogicalAnd(ones, g.Equal(packed, g.constant(0.0, dtype))), g.constant(tiny, dtype), packed)
+        packed = g.Select(g.LogicalAnd(diagonal, g.Equal(packed, g.like(0.0, dy))), g.like(tiny, dy), packed)
         flat = g.Reshape(packed, shape=(*type.shape[:-2], size * size))
-        diagonal = g.Gather(flat, g.matrix((np.arange(size) * (size + 1)).astype(np.int32)), axis=type.rank - 2)
-        value = g.Mul(n.sign, g.ReduceProd(diagonal, axis=(type.rank - 2,), keep_dims=False))
+        pivots = g.Gather(flat, g.matrix(places * (size + 1)), axis=type.rank - 2)
+        value = g.Mul(n.sign, g.ReduceProd(pivots, axis=(type.rank - 2,), keep_dims=False))
         dy = g.Mul(dy, g.Det(value, n.a, packed, n.order, n.sign))
     change = g.Reshape(dy, shape=(*type.shape[:-2], 1, 1))
-    sides = g.Select(ones, change, g.constant(0.0, dtype))
+    sides = g.Select(diagonal, change, g.like(0.0, dy))
     return [None, g.SolveLU(n.a, sides, packed, n.order, transposed=True), None, None, None]
 
 
