@@ -157,8 +157,10 @@ class _Factors(NamedTuple):
             def factor(k: _Index, r: int) -> str:
                 return w.at(self.element(first, k), r * self.size)
 
-            made = [columns.load(w, w.add(first, r)) for r in range(count)]
-            made = without_products(w, made, end, factor, partial(columns.load, w))
+            shape = count, len(columns.active)
+            made = without_products(
+                w, shape, lambda r: columns.load(w, w.add(first, r)), end, factor, partial(columns.load, w)
+            )
             if above:
                 made = eliminated(w, made, lambda k, r: factor(w.add(first, k), r), True)
             for r, line in enumerate(made):

@@ -35,23 +35,28 @@ def tile_rows(w: Writer, vectors: int) -> int:
 
 def without_products(
     w: Writer,
-    tile: Rows,
+    shape: tuple[int, int],
+    load: Callable[[int], Sequence[str]],
     end: str | int,
     factor: Callable[[str | int, int], str],
     row: Callable[[str | int], Sequence[str]],
 ) -> Rows:
-    """The tile less factor(k, r) times row k for its row r, for all k < `end`; `factor` gives addresses, `row` vectors."""
-    wide = len(tile[0])
+    """What `load` gives for the rows of a tile, of so many rows and vectors, less factor(k, r) times row k for its row r, for all
+    k < `end`; `factor` gives addresses, `row` and `load` vectors.
 
-    def turn(k: str, values: list[str]) -> list[str]:
+    The products are added up before: their roundings are those of their own sum.
+    """
+    rows, wide = shape
+
+    def turn(k: str, sums: list[str]) -> list[str]:
         vectors, made = row(k), []
-        for r in range(len(tile)):
-            by = w.negative(w.load_splat(factor(k, r)))
-            made += [w.fma(by, x, values[r * wide + v]) for v, x in enumerate(vectors)]
+        for r in range(rows):
+            by = w.load_splat(factor(k, r))
+            made += [w.fma(by, x, sums[r * wide + v]) for v, x in enumerate(vectors)]
         return made
 
-    flat = w.turns((0, end), turn, [(vec(w.element, w.lanes), x) for line in tile for x in line])
-    return [flat[r : r + wide] for r in range(0, len(flat), wide)]
+    sums = w.turns((0, end), turn, [(vec(w.element, w.lanes), "zeroinitializer")] * (rows * wide))
+    return [[w.binary("fsub", x, sums[r * wide + v]) for v, x in enumerate(load(r))] for r in range(rows)]
 
 
 def eliminated(w: Writer, tile: Rows, factor: Callable[[int, int], str], unit: bool) -> Rows:
@@ -155,8 +160,9 @@ def solve_columns(w: Writer, s: System, pointers: Places, columns: int) -> None:
         def factor(k: str | int, r: int) -> str:
             return w.at(w.at(a, w.linear((k, s.across), (corner, 1))), r * s.down)
 
-        made = [load(b, w.add(start, r)) for r in range(rows)]
-        made = without_products(w, made, start, factor, lambda k: load(x, k))
+        made = without_products(
+            w, (rows, vectors), lambda r: load(b, w.add(start, r)), start, factor, lambda k: load(x, k)
+        )
         made = eliminated(w, made, lambda k, r: factor(w.add(start, k), r), s.unit)
         for r, line in enumerate(made):
             for value, place, n in zip(line, places(x, w.add(start, r)), active, strict=True):
