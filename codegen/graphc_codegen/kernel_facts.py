@@ -135,6 +135,14 @@ def _factor_work(p: Params) -> Work:
     return Work(_product(p, "batch", "size", "size", "size") / 6)
 
 
+def _lu_work(p: Params) -> Work:
+    return Work(_product(p, "batch", "size", "size", "size") / 3)
+
+
+def _lu_solve_work(p: Params) -> Work:
+    return Work(_product(p, "batch", "size", "size", "cols"))
+
+
 def _solve_work(p: Params) -> Work:
     return Work(_product(p, "batch", "size", "size", "cols") / 2)
 
@@ -234,6 +242,8 @@ KERNEL_FACTS = {
     "nonzero": KernelFacts(outputs=3, divisible=_indivisible),
     "search": KernelFacts(),
     "cholesky": KernelFacts(work=_factor_work),
+    "lu": KernelFacts(outputs=3, scratch=True, work=_lu_work),
+    "lu_solve": KernelFacts(scratch=True, work=_lu_solve_work),
     "triangular_solve": KernelFacts(work=_solve_work),
     "pack_factor": KernelFacts(),
     "pack_panels": KernelFacts(),

@@ -30,6 +30,16 @@ class Case(NamedTuple):
 _ROWS, _IMAGES, _FLAT = (512, 1024), (16, 32, 56, 56), (1 << 20,)
 _TOKENS = (8, 256, 512)
 
+
+def _solve(t: Any, a: Any, b: Any) -> Any:
+    """`mint` has no solve, MindSpore's is in `ops`."""
+    if hasattr(t.linalg, "solve"):
+        return t.linalg.solve(a, b)
+    from graphc import ops
+
+    return ops.matrix_solve(a, b)
+
+
 #: By name. Nobody tuned for these sizes.
 CASES: dict[str, Case] = {
     # One number after the other.
@@ -171,6 +181,10 @@ CASES: dict[str, Case] = {
     "cholesky": Case(
         lambda t, f, x: (t.matmul(x, t.permute(x, (1, 0))) + 300.0 * t.eye(300)).cholesky(), ((300, 300),)
     ),
+    "inverse of many rows": Case(lambda t, f, x: t.inverse(x + 3.0 * t.eye(300)), ((300, 300),)),
+    "inverse of small matrices": Case(lambda t, f, x: t.inverse(x + 3.0 * t.eye(4)), ((10000, 4, 4),)),
+    "det of small matrices": Case(lambda t, f, x: (x + 3.0 * t.eye(4)).det(), ((10000, 4, 4),)),
+    "solve": Case(lambda t, f, x, y: _solve(t, x + 3.0 * t.eye(64), y), ((32, 64, 64), (32, 64, 8))),
     "sort of one row": Case(lambda t, f, x: t.sort(x)[0], ((200000,),)),
     # Layers.
     "softmax of short rows": Case(lambda t, f, x: f.softmax(x, -1), ((8, 8, 256, 64),)),
@@ -266,7 +280,7 @@ CASES: dict[str, Case] = {
         lambda t, f, q, k, v: t.matmul(f.softmax(t.matmul(q, t.permute(k, (0, 1, 3, 2))) * 0.2, -1), v),
         ((4, 4, 197, 32),) * 3,
     ),
-    "inverse": Case(lambda t, f, x: t.inverse(x * 0.02 + t.eye(64)), ((16, 64, 64),), gradients=False),
+    "inverse": Case(lambda t, f, x: t.inverse(x * 0.02 + t.eye(64)), ((16, 64, 64),)),
     "cdist": Case(lambda t, f, x, y: t.cdist(x, y), ((300, 64), (400, 64))),
 }  # fmt: skip
 

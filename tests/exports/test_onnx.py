@@ -34,7 +34,7 @@ REFUSED = {
     "ReduceScatterStart", "ReduceScatterWait",
     "AppendLog", "Atan2", "Betainc", "Complex", "Conj", "Eig", "Erfc", "Erfinv", "FFT", "GammaPath", "GammaSlope", "Igamma",
     "IgammaGradA", "Igammac", "Imag", "LogGamma", "MatrixExp", "NextAfter", "Pinv", "Polygamma", "Qr", "RandomPoisson",
-    "Real", "Receive", "Send", "SendEnd", "SendWait", "Solve", "Svd", "Zeta",
+    "Real", "Receive", "Send", "SendEnd", "SendWait", "Svd", "Zeta",
 }  # fmt: skip
 BESSEL = {name for name in all_ops() if name.startswith("Bessel")}
 #: Requests that autodiff replaces, what a pass makes that exports leave out, the outermost graph's, and functions of the user's.

@@ -22,6 +22,7 @@ from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
 from graphc_codegen.kernels.gemm.packed import PACK_FACTOR, PACK_PANELS
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
+from graphc_codegen.kernels.lu import LU, LU_SOLVE
 from graphc_codegen.kernels.narrow import has_halves, on_halves
 from graphc_codegen.kernels.nonzero import NONZERO
 from graphc_codegen.kernels.partial_sort import PARTIAL_ARGSORT
@@ -93,6 +94,8 @@ EMITTERS: dict[str, Emitter] = {
     "nonzero": NONZERO,
     "search": SEARCH,
     "cholesky": CHOLESKY,
+    "lu": LU,
+    "lu_solve": LU_SOLVE,
     "triangular_solve": TRIANGULAR_SOLVE,
     "log": LOG,
     "custom": CUSTOM,

@@ -64,8 +64,14 @@ def _rows(w: Writer, p: Params, pointers: tuple[str, str], start: str | int, row
         return w.at(w.at(u, w.linear((k, lead), (start, 1))), r)
 
     def tile(column: str | int, diagonal: bool) -> None:
-        made = [load(a, w.add(start, r), column) for r in range(rows)]
-        made = without_products(w, made, start, factor, partial(load, u, column=column))
+        made = without_products(
+            w,
+            (rows, VECTORS),
+            lambda r: load(a, w.add(start, r), column),
+            start,
+            factor,
+            partial(load, u, column=column),
+        )
         made = _factored(w, made) if diagonal else eliminated(w, made, lambda k, r: factor(w.add(start, k), r), False)
         for r, line in enumerate(made):
             place = w.at(u, w.linear((w.add(start, r), lead), (column, 1)))

@@ -10,6 +10,7 @@ A single right side leaves no columns for the lanes of vectors: there these run 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -34,23 +35,28 @@ def tile_rows(w: Writer, vectors: int) -> int:
 
 def without_products(
     w: Writer,
-    tile: Rows,
+    shape: tuple[int, int],
+    load: Callable[[int], Sequence[str]],
     end: str | int,
     factor: Callable[[str | int, int], str],
     row: Callable[[str | int], Sequence[str]],
 ) -> Rows:
-    """The tile less factor(k, r) times row k for its row r, for all k < `end`; `factor` gives addresses, `row` vectors."""
-    wide = len(tile[0])
+    """What `load` gives for the rows of a tile, of so many rows and vectors, less factor(k, r) times row k for its row r, for all
+    k < `end`; `factor` gives addresses, `row` and `load` vectors.
 
-    def turn(k: str, values: list[str]) -> list[str]:
+    The products are added up before: their roundings are those of their own sum.
+    """
+    rows, wide = shape
+
+    def turn(k: str, sums: list[str]) -> list[str]:
         vectors, made = row(k), []
-        for r in range(len(tile)):
-            by = w.negative(w.load_splat(factor(k, r)))
-            made += [w.fma(by, x, values[r * wide + v]) for v, x in enumerate(vectors)]
+        for r in range(rows):
+            by = w.load_splat(factor(k, r))
+            made += [w.fma(by, x, sums[r * wide + v]) for v, x in enumerate(vectors)]
         return made
 
-    flat = w.turns((0, end), turn, [(vec(w.element, w.lanes), x) for line in tile for x in line])
-    return [flat[r : r + wide] for r in range(0, len(flat), wide)]
+    sums = w.turns((0, end), turn, [(vec(w.element, w.lanes), "zeroinitializer")] * (rows * wide))
+    return [[w.binary("fsub", x, sums[r * wide + v]) for v, x in enumerate(load(r))] for r in range(rows)]
 
 
 def eliminated(w: Writer, tile: Rows, factor: Callable[[int, int], str], unit: bool) -> Rows:
@@ -87,23 +93,29 @@ def solve_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     with w.elements(REGISTER[p["dtype"]]):
         wide = VECTORS * w.lanes
         whole, rest = divmod(p["cols"], wide)
-        system = _System.of(p, pointers)
+        system = System.of(p["size"], p["cols"], lower=p["lower"], transposed=p["transposed"], unit=p["unit"])
+
+        def places(o: str | int, column: str | int) -> tuple[str, str, str]:
+            a, *sides = pointers
+            first = w.linear((o, p["size"] * p["cols"]), (column, 1))
+            b, x = (w.at(side, first) for side in sides)
+            return w.at(a, w.mul(o, p["size"] ** 2)), b, x
+
         if p["cols"] == 1:
-            w.share(p["batch"], lambda o: _column(w, p, system, o))
+            w.share(p["batch"], lambda o: solve_column(w, system, places(o, 0)))
             return
-        w.share_pairs(p["batch"], whole, lambda o, c: _panel(w, p, system, (o, w.mul(c, wide)), wide))
+        w.share_pairs(p["batch"], whole, lambda o, c: solve_columns(w, system, places(o, w.mul(c, wide)), wide))
         if rest:
-            w.share(p["batch"], lambda o: _panel(w, p, system, (o, whole * wide), rest))
+            w.share(p["batch"], lambda o: solve_columns(w, system, places(o, whole * wide), rest))
 
 
-class _System(NamedTuple):
+class System(NamedTuple):
     """Where numbers are, in the order in which rows are solved: element (r, k) of the matrix at `first` + r `down` + k `across`,
-    row r of the sides at `begin` + r `step`.
+    row r of the sides at `begin` + r `step`. With `unit` the diagonal counts as ones.
     """
 
-    a: str
-    b: str
-    x: str
+    size: int
+    unit: bool
     first: int
     down: int
     across: int
@@ -116,25 +128,26 @@ class _System(NamedTuple):
         return abs(self.across) == 1
 
     @classmethod
-    def of(cls, p: Params, pointers: Sequence[str]) -> _System:
-        size, cols = p["size"], p["cols"]
-        down, across = (1, size) if p["transposed"] else (size, 1)
-        a, b, x = pointers
-        if p["lower"] != p["transposed"]:
-            return cls(a, b, x, 0, down, across, 0, cols)
-        return cls(a, b, x, size * size - 1, -down, -across, (size - 1) * cols, -cols)
+    def of(cls, size: int, lead: int, *, lower: bool, transposed: bool, unit: bool) -> System:
+        """A triangle of so many rows, with right sides whose rows are `lead` apart."""
+        down, across = (1, size) if transposed else (size, 1)
+        if lower != transposed:
+            return cls(size, unit, 0, down, across, 0, lead)
+        return cls(size, unit, size * size - 1, -down, -across, (size - 1) * lead, -lead)
 
 
-def _panel(w: Writer, p: Params, s: _System, at: tuple[str | int, str | int], columns: int) -> None:
-    """Solve some columns of one matrix's right sides."""
-    (o, column), size = at, p["size"]
+#: The addresses of a matrix, of right sides, and of what solves the system, which may be the same as the sides.
+Places = tuple[str, str, str]
+
+
+def solve_columns(w: Writer, s: System, pointers: Places, columns: int) -> None:
+    """Solve some columns of one matrix's right sides, from an address on."""
+    a, b, x = pointers
     vectors = -(-columns // w.lanes)
     active = [min(w.lanes, columns - v * w.lanes) for v in range(vectors)]
-    first = w.linear((o, size * size), (s.first, 1))
-    begin = w.linear((o, size * p["cols"]), (column, 1), (s.begin, 1))
 
     def places(pointer: str, r: str | int) -> list[str]:
-        start = w.at(pointer, w.linear((r, s.step), (begin, 1)))
+        start = w.at(pointer, w.linear((r, s.step), (s.begin, 1)))
         return [w.at(start, v * w.lanes) for v in range(vectors)]
 
     def load(pointer: str, r: str | int) -> list[str]:
@@ -142,79 +155,77 @@ def _panel(w: Writer, p: Params, s: _System, at: tuple[str | int, str | int], co
 
     def tile(start: str | int, rows: int) -> None:
         # Elements of the matrix stand at constant distances from one of each k.
-        corner = w.linear((start, s.down), (first, 1))
+        corner = w.linear((start, s.down), (s.first, 1))
 
         def factor(k: str | int, r: int) -> str:
-            return w.at(w.at(s.a, w.linear((k, s.across), (corner, 1))), r * s.down)
+            return w.at(w.at(a, w.linear((k, s.across), (corner, 1))), r * s.down)
 
-        made = [load(s.b, w.add(start, r)) for r in range(rows)]
-        made = without_products(w, made, start, factor, lambda k: load(s.x, k))
-        made = eliminated(w, made, lambda k, r: factor(w.add(start, k), r), p["unit"])
+        made = without_products(
+            w, (rows, vectors), lambda r: load(b, w.add(start, r)), start, factor, lambda k: load(x, k)
+        )
+        made = eliminated(w, made, lambda k, r: factor(w.add(start, k), r), s.unit)
         for r, line in enumerate(made):
-            for value, place, n in zip(line, places(s.x, w.add(start, r)), active, strict=True):
+            for value, place, n in zip(line, places(x, w.add(start, r)), active, strict=True):
                 w.vstore(value, place, n)
 
     rows = tile_rows(w, vectors)
-    whole, rest = divmod(size, rows)
+    whole, rest = divmod(s.size, rows)
     w.repeat(whole, lambda i: tile(w.mul(i, rows), rows))
     if rest:
         tile(whole * rows, rest)
 
 
-def _column(w: Writer, p: Params, s: _System, o: str | int) -> None:
+def solve_column(w: Writer, s: System, pointers: Places) -> None:
     """Solve one matrix's only right side, as many rows at a time as a vector has lanes.
 
     Vectors lie along what is contiguous. Rows are multiplied with what is solved when their turn comes; columns are taken away
     from the rest as soon as they can be.
     """
-    size = p["size"]
-    whole, rest = divmod(size, w.lanes)
-    first, begin = w.linear((o, size * size), (s.first, 1)), w.linear((o, size), (s.begin, 1))
+    a, b, x = pointers
+    whole, rest = divmod(s.size, w.lanes)
 
     def place(pointer: str, r: str | int) -> str:
-        return w.at(pointer, w.linear((r, s.step), (begin, 1)))
+        return w.at(pointer, w.linear((r, s.step), (s.begin, 1)))
 
     def factor(k: str | int, r: str | int) -> str:
-        return w.at(s.a, w.linear((r, s.down), (k, s.across), (first, 1)))
+        return w.at(a, w.linear((r, s.down), (k, s.across), (s.first, 1)))
+
+    def copy(i: str | int, n: int) -> list[str]:
+        w.vstore(w.vload(w.at(b, i), n), w.at(x, i), n)
+        return []
 
     def tile(start: str | int, rows: int) -> None:
         places = [w.add(start, r) for r in range(rows)]
         if s.rows_lie:
-            sums = _sums(w, s, (start, rows), factor, place)
-            made = [[w.binary("fsub", w.load_splat(place(s.b, r)), x)] for r, x in zip(places, sums, strict=True)]
+            sums = _sums(w, s, (start, rows), factor, partial(place, x))
+            made = [[w.binary("fsub", w.load_splat(place(b, r)), y)] for r, y in zip(places, sums, strict=True)]
         else:
-            made = [[w.load_splat(place(s.x, r))] for r in places]
-        solved = [x for (x,) in eliminated(w, made, lambda k, r: factor(places[k], places[r]), p["unit"])]
+            made = [[w.load_splat(place(x, r))] for r in places]
+        solved = [y for (y,) in eliminated(w, made, lambda k, r: factor(places[k], places[r]), s.unit)]
         for r, value in zip(places, solved, strict=True):
-            w.store(first_lane(w, value, w.element), place(s.x, r))
+            w.store(first_lane(w, value, w.element), place(x, r))
         if not s.rows_lie and rows == w.lanes:
-            _take_away(w, s, (places, solved), (whole, rest), factor, place)
+            _take_away(w, s, (places, solved), (whole, rest), factor, partial(place, x))
 
-    if not s.rows_lie:
-        at = w.mul(o, size)
-        along(w, size, (), lambda i, n, _: _copy(w, s, w.add(at, i), n))
+    if not s.rows_lie and b != x:
+        along(w, s.size, (), lambda i, n, _: copy(i, n))
     w.repeat(whole, lambda i: tile(w.mul(i, w.lanes), w.lanes))
     if rest:
         tile(whole * w.lanes, rest)
 
 
-#: The address of the matrix's element in column k, row r; and of row r of a right side.
+#: The address of the matrix's element in column k, row r; and of row r of what solves the system.
 _Factor = Callable[[str | int, str | int], str]
-_Place = Callable[[str, str | int], str]
+_Place = Callable[[str | int], str]
 
 
-def _copy(w: Writer, s: _System, i: str | int, active: int) -> list[str]:
-    w.vstore(w.vload(w.at(s.b, i), active), w.at(s.x, i), active)
-    return []
-
-
-def _sums(w: Writer, s: _System, tile: tuple[str | int, int], factor: _Factor, place: _Place) -> list[str]:
+def _sums(w: Writer, s: System, tile: tuple[str | int, int], factor: _Factor, place: _Place) -> list[str]:
     """For each row of a tile the sum, in all lanes, of its products with what is solved before it."""
     start, rows = tile
 
     def turn(k: str, sums: list[str]) -> list[str]:
         lowest = k if s.across > 0 else w.add(k, w.lanes - 1)
-        x = w.vload(place(s.x, lowest))
+        x = w.vload(place(lowest))
         return [w.fma(w.vload(factor(lowest, w.add(start, r))), x, total) for r, total in enumerate(sums)]
 
     none = [(vec(w.element, w.lanes), "zeroinitializer")] * rows
@@ -224,7 +235,7 @@ def _sums(w: Writer, s: _System, tile: tuple[str | int, int], factor: _Factor, p
 
 def _take_away(
     w: Writer,
-    s: _System,
+    s: System,
     tile: tuple[Sequence[str | int], Sequence[str]],
     parts: tuple[int, int],
     factor: _Factor,
@@ -236,10 +247,10 @@ def _take_away(
 
     def some(r: str | int, active: int) -> None:
         lowest = r if s.down > 0 else w.add(r, active - 1)
-        value = w.vload(place(s.x, lowest), active)
+        value = w.vload(place(lowest), active)
         for k, x in zip(places, negative, strict=True):
             value = w.fma(w.vload(factor(k, lowest), active), x, value)
-        w.vstore(value, place(s.x, lowest), active)
+        w.vstore(value, place(lowest), active)
 
     w.turns((w.add(places[0], w.lanes), whole * w.lanes), lambda r, _: some(r, w.lanes), step=w.lanes)
     if rest:

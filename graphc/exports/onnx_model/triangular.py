@@ -7,37 +7,41 @@ from graphc.exports.onnx_model.writer import View, Writer
 from graphc.ir import TensorType
 
 #: The dtypes whose operators onnxruntime has.
-_NATIVE = ("float32", "float64")
+NATIVE = ("float32", "float64")
 
 
 @rule("SolveTriangular")
 def _solve(w: Writer, n: View, a: str, b: str) -> str:
-    """By substitution, row by row."""
-    type = n.types[1]
-    if not type.size:
+    if not n.type.size:
         return w("Identity", b)
-    narrow = n.dtype not in _NATIVE
+    narrow = n.dtype not in NATIVE
     if narrow:
         a, b = (w.cast(x, "float32") for x in (a, b))
-    if n["transposed"]:
+    made = substituted(w, n.type, a, b, n["lower"], n["transposed"], n["unit"])
+    return w.cast(made, n.dtype) if narrow else made
+
+
+def substituted(w: Writer, type: TensorType, a: str, b: str, lower: bool, transposed: bool, unit: bool) -> str:
+    """A triangular system solved by substitution, row by row; `type` is that of b."""
+    if transposed:
         a = w.swapped(a, type.rank)
     down, across, size = type.rank - 2, type.rank - 1, type.shape[-2]
-    forward, done = n["lower"] != n["transposed"], ""
+    forward, done = lower != transposed, ""
     for r in range(size) if forward else reversed(range(size)):
         line, row = w.part(a, down, r, r + 1), w.part(b, down, r, r + 1)
         if done:
             before = w.part(line, across, *((0, r) if forward else (r + 1, size)))
             row = w("Sub", row, w("MatMul", before, done))
-        if not n["unit"]:
+        if not unit:
             row = w("Div", row, w.part(line, across, r, r + 1))
         done = row if not done else w("Concat", *((done, row) if forward else (row, done)), axis=down)
-    return w.cast(done, n.dtype) if narrow else done
+    return done
 
 
 @rule("Cholesky")
 def _cholesky(w: Writer, n: View, x: str) -> str:
     """Column by column, of what is left of the lower triangle."""
-    type, narrow = n.types[0], n.dtype not in _NATIVE
+    type, narrow = n.types[0], n.dtype not in NATIVE
     if not type.size:
         return w("Identity", x)
     x = w.cast(x, "float32") if narrow else x

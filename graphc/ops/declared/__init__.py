@@ -24,6 +24,7 @@ from graphc.ops.declared import (  # noqa: F401
     fourier,
     indexing,
     log,
+    lu,
     matmul,
     nonzero,
     order,

@@ -38,41 +38,6 @@ def _eye(g: Builder, like: Value, n: int) -> Value:
 # ---- orthogonal and triangular factors
 
 
-def _solve(a: Array, b: Array) -> Array:
-    try:
-        return np.linalg.solve(a, b)
-    except np.linalg.LinAlgError:
-        return np.full_like(b, np.nan)
-
-
-def _solve_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    a, b = types
-    _matrices("Solve", a, square=True)
-    if b.dtype != a.dtype or b.shape[:-1] != a.shape[:-1]:
-        raise ShapeError(f"Solve: a is {a}, b is {b}, expected right sides of the same dtype and rows")
-    return (b,)
-
-
-def _solve_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
-    db = g.Solve(turned(g, n.a), dy)
-    return [g.Neg(matrix_product(g, db, n.out(), tb=True)), db]
-
-
-op(
-    "Solve",
-    "a b",
-    infer=_solve_types,
-    ref=_solve,
-    grad=_solve_grad,
-    samples=lambda: [
-        Sample((floats(3, 3), floats(3, 2)), grad=(0, 1)),
-        Sample((floats(2, 4, 4), floats(2, 4, 1)), grad=(0, 1)),
-        Sample((np.ones((2, 2), np.float32), floats(2, 2))),
-    ],
-    doc="x with a x = b, for matrices b; all NaN where one of the matrices a is singular",
-)
-
-
 def _qr_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
     m, n = _matrices("Qr", x)
@@ -123,7 +88,7 @@ def _qr_of_tall(g: Builder, q: Value, r: Value, dq: Value, dr: Value) -> Value:
     upper = g.Mul(inner, above)
     both = g.Sub(g.Add(upper, turned(g, upper)), g.Mul(upper, g.matrix(np.eye(size, dtype=type.numpy))))
     whole = g.Add(dq, matrix_product(g, q, both))
-    return turned(g, g.Solve(r, turned(g, whole)))
+    return turned(g, g.SolveTriangular(r, turned(g, whole), lower=False))
 
 
 op(

@@ -328,6 +328,11 @@ def rows(*own: int) -> PadRule:
     return rule
 
 
+def matrices(p: Padded) -> list[Axes]:
+    """An op that treats matrices alike, which are in the last two axes of its operands; these are not padded."""
+    return list(rows(*range(max(t.rank for t in p.types) - 2))(p))
+
+
 def product(p: Padded) -> list[Axes]:
     """Padding of the axis that is added up over is masked in the smaller operand."""
     (x, y), attrs = p.axes, p.node.attrs

@@ -11,6 +11,7 @@ from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle, Walk
 from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared import padding
 from graphc.ops.declared.batching import leading
 from graphc.ops.declared.rules import Array, check_dtype, floats, matrix_product, same_dtype, turned
 
@@ -19,13 +20,14 @@ _DTYPES = ("float32", "float64")
 _ROOM = 48
 
 
-def _square(name: str, operand: str, x: TensorType) -> None:
+def square(name: str, operand: str, x: TensorType) -> None:
+    """DTypeError or ShapeError for anything but square float matrices."""
     check_dtype(name, operand, x, FLOATS)
     if x.rank < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{name}: {operand} is {x}, expected square matrices")
 
 
-def _half(g: Builder, x: Value, lower: bool, strict: bool = False) -> Value:
+def half(g: Builder, x: Value, lower: bool, strict: bool = False) -> Value:
     """Square matrices with zeros above, or below, the diagonal, with `strict` on it, too."""
     places = np.arange(g.type(x).shape[-1], dtype=np.int32)
     rows, columns = g.matrix(places[:, None]), g.matrix(places)
@@ -40,14 +42,14 @@ def _half(g: Builder, x: Value, lower: bool, strict: bool = False) -> Value:
 
 def _solve_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     a, b = types
-    _square("SolveTriangular", "a", a)
+    square("SolveTriangular", "a", a)
     same_dtype("SolveTriangular", types)
     if b.shape[:-1] != a.shape[:-1]:
         raise ShapeError(f"SolveTriangular: a is {a}, b is {b}, expected right sides with the same rows")
     return (b,)
 
 
-def _solve(a: Array, b: Array, lower: bool, transposed: bool, unit: bool) -> Array:
+def solved(a: Array, b: Array, lower: bool, transposed: bool, unit: bool) -> Array:
     a = a.swapaxes(-1, -2) if transposed else a
     made, rows = np.zeros_like(b), range(a.shape[-1])
     forward = lower != transposed
@@ -63,7 +65,7 @@ def _solve_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     """With x = A^-1 b: db = A^-T dy, dA = -db x^T where A has elements (Giles, "Collected matrix derivative results", 2008)."""
     db = g.SolveTriangular(n.a, dy, lower=n.lower, transposed=not n.transposed, unit=n.unit)
     left, right = (n.out(), db) if n.transposed else (db, n.out())
-    return [_half(g, g.Neg(matrix_product(g, left, right, tb=True)), n.lower, n.unit), db]
+    return [half(g, g.Neg(matrix_product(g, left, right, tb=True)), n.lower, n.unit), db]
 
 
 def _solve_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
@@ -94,10 +96,11 @@ op(
     "a b",
     attrs={"lower": True, "transposed": False, "unit": False},
     infer=_solve_types,
-    ref=_solve,
+    ref=solved,
     grad=_solve_grad,
     lower=Kernel(_solve_lower, _DTYPES),
     batch=leading,
+    pad=padding.matrices,
     samples=_solve_samples,
     doc="x with a x = b for the lower or upper triangle of a, or with `transposed` its transpose; nothing else of a is read, with"
     " `unit` not the diagonal either: it counts as ones. Infinities and NaN where there is a zero on it",
@@ -108,7 +111,7 @@ op(
 
 def _cholesky_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
-    _square("Cholesky", "x", x)
+    square("Cholesky", "x", x)
     return (x,)
 
 
@@ -127,11 +130,11 @@ def _cholesky_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     """
     factor, change = (turned(g, x) if n.upper else x for x in (n.out(), dy))
     inner = matrix_product(g, factor, change, ta=True)
-    half = g.like(0.5, inner)
-    inner = g.Mul(g.Add(_half(g, inner, True), _half(g, inner, True, strict=True)), half)
+    by = g.like(0.5, inner)
+    inner = g.Mul(g.Add(half(g, inner, True), half(g, inner, True, strict=True)), by)
     left = g.SolveTriangular(factor, inner, transposed=True)
     both = g.SolveTriangular(factor, turned(g, left), transposed=True)
-    return [g.Mul(g.Add(both, turned(g, both)), half)]
+    return [g.Mul(g.Add(both, turned(g, both)), by)]
 
 
 def _cholesky_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
@@ -170,6 +173,7 @@ op(
     grad=_cholesky_grad,
     lower=Kernel(_cholesky_lower, _DTYPES),
     batch=leading,
+    pad=padding.matrices,
     samples=lambda: [
         Sample((_positive(size=5),)),
         Sample((_positive(2, 3, size=37),)),

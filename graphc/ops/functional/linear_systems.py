@@ -1,4 +1,4 @@
-"""Linear systems solved: by elimination, by triangles, by factors of Cholesky's and of LU, by least squares."""
+"""Linear systems solved: by factors of LU and of Cholesky's, by triangles, by least squares."""
 
 from __future__ import annotations
 
@@ -7,42 +7,44 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
-from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.control import scan
 from graphc.ops.functional.core import call, cast_to, is_number
 from graphc.ops.functional.create import eye
 from graphc.ops.functional.diagonals import tril, triu
-from graphc.ops.functional.elementwise import add, equal, mul
-from graphc.ops.functional.joining import concat
+from graphc.ops.functional.elementwise import add, equal, mul, sub
+from graphc.ops.functional.index import gather_elements
+from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import matmul
-from graphc.ops.functional.shapes import broadcast_to, expand_dims, swapaxes
+from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, swapaxes
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.solve import eliminated, exchanged, matrices
+from graphc.ops.functional.solve import matrices, solved
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
 
-def _together(owner: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Matrices and right sides with the same leading axes. ShapeError where rows do not fit."""
+def _same_rows(owner: str, a: Tensor, b: Tensor) -> None:
+    """ShapeError where right sides do not fit matrices."""
     if b.ndim < 2 or a.shape[-2] != b.shape[-2]:
         raise ShapeError(
             f"{owner}: {a.tensor_type} and right sides {b.tensor_type} have different rows", loc=user_loc()
         )
+
+
+def _together(owner: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Matrices and right sides with the same leading axes. ShapeError where rows do not fit."""
+    _same_rows(owner, a, b)
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return tuple(x if x.shape[:-2] == lead else broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b))  # type: ignore[return-value]
 
 
 def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
-    """x with matrix x = rhs, for matrices of right sides; adjoint: of the transposed matrices. By elimination.
+    """x with matrix x = rhs, for matrices of right sides; adjoint: of the transposed matrices. By LU factors.
 
     Singular matrices give infinities and NaN.
     """
     matrices("matrix_solve", matrix)
-    a, b = _together("matrix_solve", swapaxes(matrix, -1, -2) if adjoint else matrix, rhs)
-    if not a.shape[-1]:
-        return b.value()
-    pivots, _, made = eliminated(a, b)
-    assert made is not None
-    return div(made, concat([expand_dims(expand_dims(p, -1), -1) for p in pivots], -2))
+    _same_rows("matrix_solve", matrix, rhs)
+    return solved(matrix, rhs, bool(adjoint))
 
 
 @method()
@@ -83,16 +85,22 @@ def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
 # ---- factors of LU
 
 
-def _pivot_rows(owner: str, pivots: Tensor, count: int, size: int) -> list[tuple[Tensor, Tensor]]:
-    """For each exchange of rows, from the first: where the one and where the other row is, bool [..., size, 1]."""
+def _row_order(owner: str, pivots: Tensor, count: int, size: int) -> Tensor:
+    """int32 [..., size]: which row comes to each place by exchanges, the first one first. ShapeError unless there are `count`."""
     if pivots.tensor_type.is_float or pivots.shape[-1:] != (count,):
         raise ShapeError(f"{owner}: pivots are {pivots.tensor_type}, expected {count} integers, from 1", loc=user_loc())
-    places = np.arange(size)
-    rows = Tensor(places.astype(pivots.tensor_type.numpy)[:, None] + 1)
-    made = []
-    for k in range(count):
-        other = expand_dims(getitem(pivots, (..., slice(k, k + 1))), -1)
-        made.append((Tensor((places == k)[:, None]), equal(rows, other)))
+    places = Tensor(np.arange(size, dtype=np.int32))
+
+    def exchange(order: Tensor, at: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        here, there = at[0], expand_dims(at[1], -1)
+        others = select(equal(places, here), there, select(equal(places, there), here, places))
+        return gather_elements(order, -1, others), here
+
+    order = broadcast_to(places, (*pivots.shape[:-1], size))
+    if not count:
+        return order
+    there = moveaxis(sub(cast_to(pivots, "int32"), 1), -1, 0)
+    made: Tensor = scan(exchange, order, (Tensor(np.arange(count, dtype=np.int32)), there))[0]
     return made
 
 
@@ -101,8 +109,8 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """x with a x = b, by the factors of a and the exchanges of its rows, numbered from 1, as LAPACK gives them."""
     n = matrices("lu_solve", LU_data)
     factors, right = _together("lu_solve", LU_data, b)
-    for here, there in _pivot_rows("lu_solve", LU_pivots, n, n):
-        right = exchanged(right, there, here)
+    order = expand_dims(_row_order("lu_solve", LU_pivots, n, n), -1)
+    right = gather_elements(right, -2, broadcast_to(order, right.shape))
     inner = call("SolveTriangular", factors, right, unit=True)
     return call("SolveTriangular", factors, inner, lower=False)
 
@@ -115,11 +123,9 @@ def lu_unpack(
     least = min(rows, columns)
     made = []
     if unpack_pivots:
-        order = eye(rows, rows, LU_data.dtype)
-        order = broadcast_to(order, (*LU_data.shape[:-2], rows, rows))
-        for here, there in reversed(_pivot_rows("lu_unpack", LU_pivots, least, rows)):
-            order = exchanged(order, there, here)
-        made.append(order)
+        order = expand_dims(_row_order("lu_unpack", LU_pivots, least, rows), -2)
+        chosen = equal(order, Tensor(np.arange(rows, dtype=np.int32)[:, None]))
+        made.append(cast_to(chosen, LU_data.tensor_type.dtype))
     if unpack_data:
         below = tril(getitem(LU_data, (..., slice(0, least))), -1)
         made += [

@@ -81,6 +81,8 @@ PARAMS: dict[str, dict[str, Any]] = {
     "nonzero": {"size": 40, "room": 42},
     "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
     "cholesky": TRIANGULAR | {"lead": 64},
+    "lu": TRIANGULAR | {"parts": 3},
+    "lu_solve": TRIANGULAR | {"parts": 3, "cols": 40, "transposed": False},
     "triangular_solve": TRIANGULAR | {"cols": 40, "lower": True, "transposed": False, "unit": False},
     "pack_factor": {"n": 40, "k": 70, "tb": True, "packed": "float32", "rounds": False, "apart": True},
     "pack_panels": {"n": 40, "k": 70, "tb": True, "part": (32, 32)},
