@@ -112,10 +112,10 @@ def test_rewrites_of_statements(index: int, monkeypatch: pytest.MonkeyPatch) -> 
         check(f"rewrite {name} failed", "# the network", graphc.compile, net, *inputs)
 
 
-@pytest.mark.parametrize("stage", ["trace", "lower", "build"])
+@pytest.mark.parametrize("stage", ["trace_counted", "lower", "build"])
 def test_stages(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     net, inputs = network()
-    what = {"trace": "tracing Net", "lower": "lowering", "build": "generating code"}[stage]
+    what = {"trace_counted": "tracing Net", "lower": "lowering", "build": "generating code"}[stage]
     with monkeypatch.context() as patch:
         patch.setattr(api, stage, failing(stage, "graphc/lower/step.py"))
         check(f"{what} failed", "action(", graphc.compile, net, *inputs)
