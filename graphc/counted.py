@@ -16,10 +16,10 @@ from graphc.errors import ArgumentValueError, ExportError, GraphcError, PaddingE
 from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor, require_array
-from graphc.ops.tensor.tree import Structure
+from graphc.ops.tensor.tree import Structure, fixed_values
 from graphc.passes.padded_arrays import real_part
-from graphc.passes.padding import Masked, Sizes, masked
-from graphc.trace import Room, Traced, trace
+from graphc.passes.padding import HELP, Masked, Sizes, masked
+from graphc.trace import RoomOf, Traced, trace
 
 #: Counts that are tried, besides half of all and all.
 _TRIED = (0, 1, 2, 3)
@@ -33,7 +33,7 @@ class Counted:
     wrong: dict[tuple[int, int], Exception] = field(default_factory=dict)
 
     @classmethod
-    def tried(cls, masked: Masked, again: Callable[[Room], Graph], given: Sequence[int] = ()) -> Counted:
+    def tried(cls, masked: Masked, again: Callable[[RoomOf], Graph], given: Sequence[int] = ()) -> Counted:
         """With what the cell raises for few. again: its trace, with lengths `given`.
 
         Raises PaddingError where Python does something else for other counts.
@@ -89,7 +89,7 @@ class Counted:
                     help="return what has a fixed size: a sum, or ops.where(mask, x, 0)",
                 )
 
-    def _try(self, again: Callable[[Room], Graph], given: Sequence[int], counts: Sequence[int]) -> None:
+    def _try(self, again: Callable[[RoomOf], Graph], given: Sequence[int], counts: Sequence[int]) -> None:
         """Note what the cell raises, or that it does something else; PaddingError where these counts are no special case."""
         lengths, least = (*given, *counts), self.masked.least
         try:
@@ -111,16 +111,28 @@ class Counted:
 def trace_counted(cell: Cell, leaves: list[Tensor], structure: Structure) -> tuple[Traced, Counted | None]:
     """The trace of a cell; where it counts, with a graph that is right for all counts, and what the step needs to know."""
 
-    def again(room: Room) -> Graph:
-        return trace(cell, leaves, structure, room, apart=True).graph
-
     traced = trace(cell, leaves, structure, room)
     if not traced.counted:
         return traced, None
     traced = trace(cell, leaves, structure, room, apart=True)
+
+    def again(room: RoomOf) -> Graph:
+        return same_values(traced, trace(cell, leaves, structure, room, apart=True))
+
     with saying_where(traced.graph):
         made = Counted.tried(masked(traced.graph, again(probe), {}, Sizes()), again)
     return replace(traced, graph=made.masked.graph), made
+
+
+def same_values(one: Traced, other: Traced) -> Graph:
+    """The other graph. PaddingError where the traces return other Python values: of one that depends on counts none is right."""
+    for a, b in zip(*(list(fixed_values(t.structure)) for t in (one, other)), strict=False):
+        if isinstance(a, (bool, int, float, str, tuple, list)) and a != b:
+            raise PaddingError(
+                f"construct returns the Python value {a!r}, or {b!r} for other counts, which only the run tells",
+                loc=user_loc(),
+            )
+    return other.graph
 
 
 @contextmanager
@@ -132,7 +144,8 @@ def saying_where(graph: Graph) -> Iterator[None]:
         places = dict.fromkeys(str(n.loc) for n in graph if n.op.name == "Nonzero")
         if places:
             error.details = (*error.details, f"how many elements there are is counted at {', '.join(places)}")
-            error.help = "keep the shape: ops.where(mask, x, 0), or call it outside the compiled Cell"
+            if error.help == HELP:
+                error.help = "keep the shape: ops.where(mask, x, 0), or call it outside the compiled Cell"
         raise
 
 

@@ -20,7 +20,7 @@ from graphc.failures import failing
 from graphc.frames import clean
 from graphc.given import as_inputs
 from graphc.guards.walk import Names
-from graphc.ir import TensorType
+from graphc.ir import Graph, TensorType
 from graphc.nn.cell.cell import Cell
 from graphc.nn.cell.inputs import Open, open_inputs
 from graphc.ops.declared.padding import Axes, Factor, plain
@@ -29,7 +29,7 @@ from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.passes.padded_arrays import padded_array, real_part
 from graphc.passes.padding import Sizes, masked
-from graphc.trace import Traced, input_names, trace
+from graphc.trace import RoomOf, Traced, input_names, trace
 from graphc_codegen.forks import rlock, unforked
 
 #: The sizes that an axis has room for; None: the powers of two from 2 on.
@@ -227,7 +227,7 @@ class PaddedStep(CompiledStep):
         with failing("reading the arguments", outermost=True, deep=True):
             self._plan = varying.plan(cell, leaves, structure)
         self._inputs = structure
-        self._found: dict[tuple[int, ...], list[Array]] = {}
+        self._found: dict[tuple[int, ...], tuple[list[Array], Structure]] = {}
         self._singles: dict[tuple[int, ...], CompiledStep] = {}
         self._options = turns, names, pipeline
         args, kwargs = unflatten(structure, self._plan.padded(leaves))
@@ -255,9 +255,11 @@ class PaddedStep(CompiledStep):
         with counted.saying_where(traced.graph):
             self._masked = masked(traced.graph, probe.graph, dict(zip(given, held, strict=True)), sizes)
             if traced.counted:
-                self._counted = counted.Counted.tried(
-                    self._masked, lambda room: trace(cell, leaves, structure, room, apart=True).graph, sizes.room
-                )
+
+                def again(room: RoomOf) -> Graph:
+                    return counted.same_values(traced, trace(cell, leaves, structure, room, apart=True))
+
+                self._counted = counted.Counted.tried(self._masked, again, sizes.room)
         self._examples = self._plan.examples(leaves, sizes.room)
         return replace(traced, graph=self._masked.graph)
 
@@ -273,12 +275,15 @@ class PaddedStep(CompiledStep):
         return [*super().arrays(*args, **kwargs), *lengths, *self._constants(cell, plan.lengths)]
 
     def _constants(self, cell: Cell, lengths: tuple[int, ...]) -> list[Array]:
-        """What Python has made of the sizes, as the cell makes it of these: it is traced once for each."""
-        found = self._found.get(lengths)
-        if found is None:
+        """What Python has made of the sizes, as the cell makes it of these: it is traced once for each.
+
+        Kept beside it: what the cell returns, which may be a size.
+        """
+        if lengths not in self._found:
             with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
                 examples = self._plan.examples(self._examples, lengths)
-                graph = trace(cell, examples, self._structure, counted.room, apart=True).graph
+                traced = trace(cell, examples, self._structure, counted.room, apart=True)
+            graph = traced.graph
             counts = [n.attrs["size"] for n in graph if n.op.name == "Nonzero"]
             self._masked.check(graph, (*lengths, *counts))
             found = [
@@ -287,8 +292,8 @@ class PaddedStep(CompiledStep):
             ]
             while len(self._found) >= _KEPT:
                 self._found.pop(next(iter(self._found)))
-            self._found[lengths] = found
-        return found
+            self._found[lengths] = found, traced.structure
+        return self._found[lengths][0]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """One step, as `CompiledStep` makes it. Raises PaddingError for a size for which the cell does something else."""
@@ -323,8 +328,15 @@ class PaddedStep(CompiledStep):
         count = len(self._plan.lengths)
         begin = len(arrays) - len(self._masked.constants) - count
         with self._lock:
-            self._lengths = [int(n) for n in arrays[begin : begin + count]]
+            self._at([int(n) for n in arrays[begin : begin + count]])
             return super().run(arrays)
+
+    def _at(self, lengths: Sequence[int]) -> None:
+        """These are the lengths of the step that is run."""
+        self._lengths = lengths
+        found = self._found.get(tuple(lengths))
+        if found is not None:
+            self._outputs = found[1]
 
     def run_many(self, queue: list[Array], kept: Sequence[int] = ()) -> tuple[Any, list[Array]]:
         """As `CompiledStep.run_many`, on batches of one size, which are padded together; what is kept is cut.
@@ -346,7 +358,7 @@ class PaddedStep(CompiledStep):
         for x, (_, shape) in zip(fixed, (self._queued or [])[len(made) :], strict=True):
             made.append(np.broadcast_to(x.reshape(shape), (steps, *shape)))
         with self._lock:
-            self._lengths = list(plan.lengths)
+            self._at(plan.lengths)
             outputs, values = super().run_many([np.ascontiguousarray(x) for x in made], kept)
         axes = [self._masked.results[k] for k in kept]
         return outputs, [real_part(v, (plain(steps), *a), plan.lengths) for v, a in zip(values, axes, strict=True)]

@@ -41,6 +41,8 @@ from graphc.ops.declared.padding import (
 )
 from graphc.passes.padded_arrays import Array, real_part
 
+#: What to do about a PaddingError.
+HELP = "compile it for each size, without buckets, or mask the padding in construct"
 #: Attributes that may differ between sizes; their rules look at them. `begin` is that of slices.
 _SHAPES = frozenset({"shape", "size", "begin"})
 
@@ -98,6 +100,8 @@ class Masked:
         others = {n.id: n for _, n in walk(graph)}
         nodes = [n for _, n in walk(self.traced)]
         _compare(nodes, others, self.names, lengths)
+        if self.traced.results != graph.results or self.traced.updates != graph.updates:
+            raise _error(nodes[-1], f"construct returns or assigns something else for {_said(self.names, lengths)}")
         looked_up = {id for id, _ in self.constants}
         for node in nodes:
             other, each = others[node.id], self.axes.get(node.id) or [plains(t) for t in node.types]
@@ -492,5 +496,5 @@ def _error(node: Node, why: str) -> PaddingError:
         loc=node.loc,
         details=[f"its result is {node.type}" + (f", in {node.scope}" if node.scope else "")] if node.types else (),
         nodes=[node.id],
-        help="compile it for each size, without buckets, or mask the padding in construct",
+        help=HELP,
     )

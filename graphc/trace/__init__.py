@@ -17,13 +17,13 @@ from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import untrained
 from graphc.trace.cells import CellCall
-from graphc.trace.counted import Room
+from graphc.trace.counted import RoomOf
 from graphc.trace.decided import definition
 from graphc.trace.inplace import refuse_leaks
 from graphc.trace.recorder import Joined
 from graphc.trace.tracer import Tracer
 
-__all__ = ["Room", "Traced", "input_names", "trace"]
+__all__ = ["RoomOf", "Traced", "input_names", "trace"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Traced:
 
 
 def trace(
-    cell: Cell, leaves: list[Tensor], structure: Structure, room: Room | None = None, apart: bool = False
+    cell: Cell, leaves: list[Tensor], structure: Structure, room: RoomOf | None = None, apart: bool = False
 ) -> Traced:
     """Run `cell.construct` on symbolic tensors. `leaves` and `structure` are the flattened (args, kwargs).
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphc.trace.recorder import GraphRecorder
 
 #: The size that a trace gives to what is counted: of which one, from 0 on, among how many elements.
-Room = Callable[[int, int], int]
+RoomOf = Callable[[int, int], int]
 
 
 def found(recorder: GraphRecorder, mask: Tensor, name: str) -> Tensor:
@@ -27,12 +27,13 @@ def found(recorder: GraphRecorder, mask: Tensor, name: str) -> Tensor:
     """
     root = recorder.root
     if root.room is None or recorder is not root:
+        why, help = _why_not(recorder)
         raise TraceError(
             f"the size of what {name} returns depends on the values of {mask.tensor_type}",
             code="GC120",
             loc=user_loc(),
-            details=[_why_not(recorder)],
-            help="keep the shape: ops.where(mask, x + 1, x) for x[mask] += 1, ops.where(mask, x, 0).sum() for a sum",
+            details=[why],
+            help=help,
         )
     node = _counted(recorder, recorder.resolve(mask))
     if node is None:
@@ -48,10 +49,13 @@ def ranks(recorder: GraphRecorder, mask: Tensor, size: int) -> Tensor | None:
     return recorder.wrap(node.outputs[2]) if node is not None and node.attrs["size"] == size else None
 
 
-def _why_not(recorder: GraphRecorder) -> str:
+def _why_not(recorder: GraphRecorder) -> tuple[str, str]:
+    """Why places cannot be counted here, and what to do about it."""
     if recorder is not recorder.root:
-        return "inside of a loop, a branch or a function under vmap sizes are fixed"
-    return "a step for buckets, one in PYNATIVE_MODE's functions and an exported network have fixed sizes"
+        why = "inside of a loop, a branch or a function under vmap sizes are fixed"
+        return why, "take it in front of these, or keep the shape: ops.where(mask, x, 0).sum() for a sum"
+    why = "steps that PYNATIVE_MODE makes of functions, and exported networks, have fixed sizes"
+    return why, "keep the shape: ops.where(mask, x + 1, x) for x[mask] += 1, ops.where(mask, x, 0).sum() for a sum"
 
 
 def _counted(recorder: GraphRecorder, mask: Value) -> Node | None:

@@ -24,7 +24,7 @@ from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_leaves
 from graphc.processes import StageCut
-from graphc.trace.counted import Room
+from graphc.trace.counted import RoomOf
 from graphc.trace.untrained import Request
 
 
@@ -118,7 +118,7 @@ class GraphRecorder(dispatch.Recorder):
         #: By id, tensors of the graph around this one that were overwritten here, and what they are at its end.
         self.overwritten: dict[int, tuple[TracedTensor, Value]] = {}
         #: Of the outermost one: how much room counted places have, if they can be counted, and the nodes that count.
-        self.room: Room | None = None
+        self.room: RoomOf | None = None
         self.counted: list[Node] = []
         #: Of the outermost one: whether equal numbers are constants of their own, of which each may depend on a size.
         self.apart = False

@@ -196,6 +196,15 @@ def test_each_length_is_right_or_refused(case: str) -> None:
         close(found, graphc.compile(net, floats(n, 3))(floats(n, 3)), 1e-4)
 
 
+def test_a_size_that_is_returned_is_that_of_the_call() -> None:
+    net = Net(lambda self, x: (x.sum(), x.shape[0], f"{x.shape}", x[x > 0]))
+    step = graphc.compile(net, floats(4, 3), buckets=(4, 8))
+    for n in (4, 1, 3, 2, 7, 3):
+        assert step(floats(n, 3))[1:3] == (n, f"({n}, 3)")
+    with pytest.raises(PaddingError, match="Python value"):
+        graphc.compile(Net(lambda self, x: (x.sum(), x[x > 0].shape)), floats(4, 3), buckets=(4, 8))(floats(3, 3))
+
+
 def test_sizes_that_vary_together_are_told_apart() -> None:
     both = {"inputs0": {0: (8,), 1: (8,)}}
     for body in (

@@ -219,6 +219,9 @@ def test_a_queue_of_batches() -> None:
 REFUSED: dict[str, tuple[Function, type[GraphcError], str]] = {
     "Python's way": (lambda x, m: x * 2 if x[m].shape[0] > 3 else x, PaddingError, "Python decides by the size"),
     "a number of it": (lambda x, m: x.sum() * (x[m].shape[0] // 2), PaddingError, "elements there are, which only the run"),
+    "Python's number": (lambda x, m: (x, x[m].shape), PaddingError, r"the Python value 11, or 10 for other counts"),
+    "a text of it": (lambda x, m: (x, str(x[m].shape)), PaddingError, "the Python value"),
+    "rows one by one": (lambda x, m: sum(y for y in x[m]), PaddingError, "Python decides by the size"),
     "cut": (lambda x, m: x[m].reshape(2, -1), ShapeError, "sizes stand for what only values tell: 11 for those at"),
     "in a branch": (lambda x, m: ops.cond(x.sum() > 0, lambda: x[m].sum(), lambda: x.sum()), TraceError, "loop, a branch"),
     "other sizes": (lambda x, m: x[m] + x, GraphcError, "f32\\[11\\]"),
