@@ -185,6 +185,10 @@ CASES: dict[str, Case] = {
     "inverse of small matrices": Case(lambda t, f, x: t.inverse(x + 3.0 * t.eye(4)), ((10000, 4, 4),)),
     "det of small matrices": Case(lambda t, f, x: (x + 3.0 * t.eye(4)).det(), ((10000, 4, 4),)),
     "solve": Case(lambda t, f, x, y: _solve(t, x + 3.0 * t.eye(64), y), ((32, 64, 64), (32, 64, 8))),
+    "mean of the chosen": Case(lambda t, f, x: x[x > 0].mean(), (_ROWS,)),
+    "mean of chosen rows": Case(lambda t, f, x: x[x[:, 0] > 0].mean(0), ((8192, 128),)),
+    "places of the chosen": Case(lambda t, f, x: t.nonzero(x > 0), (_ROWS,), gradients=False),
+    "distinct numbers": Case(lambda t, f, x: t.unique(t.floor(x * 1000)), ((100000,),), gradients=False),
     "sort of one row": Case(lambda t, f, x: t.sort(x)[0], ((200000,),)),
     # Layers.
     "softmax of short rows": Case(lambda t, f, x: f.softmax(x, -1), ((8, 8, 256, 64),)),
