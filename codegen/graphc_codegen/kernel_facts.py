@@ -139,6 +139,11 @@ def _solve_work(p: Params) -> Work:
     return Work(_product(p, "batch", "size", "size", "cols") / 2)
 
 
+def _fourier_work(p: Params) -> Work:
+    """About five operations for each number and each time that their count can be halved, of which two are one product."""
+    return Work(_product(p, "outer", "count", "size") * 2.5 * math.log2(p["size"] + 1))
+
+
 def _fold_work(p: Params) -> Work:
     """No products: numbers that are read from memory, as when images are transformed."""
     return Work(0, _product(p, "part", "size"))
@@ -232,6 +237,9 @@ KERNEL_FACTS = {
     "partial_argsort": KernelFacts(scratch=True),
     "first_places": KernelFacts(),
     "search": KernelFacts(),
+    "fourier": KernelFacts(outputs=2, scratch=True, work=_fourier_work),
+    "fourier_real": KernelFacts(outputs=2, scratch=True, work=_fourier_work),
+    "fourier_half": KernelFacts(scratch=True, work=_fourier_work),
     "cholesky": KernelFacts(work=_factor_work),
     "triangular_solve": KernelFacts(work=_solve_work),
     "pack_factor": KernelFacts(),
