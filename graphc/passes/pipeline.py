@@ -22,6 +22,7 @@ from graphc.passes.attention import fuse_attention
 from graphc.passes.autodiff import autodiff
 from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
+from graphc.passes.complex_parts import split_complex
 from graphc.passes.entropy import fuse_cross_entropy
 from graphc.passes.order import order_writes
 from graphc.passes.pooling import pool_before_relu
@@ -40,6 +41,8 @@ PIPELINE: tuple[Pass, ...] = (
     autodiff,
     # While each gradient still has its forward node.
     cut_stages,
+    # The gradient of complex numbers has been taken as that of complex numbers; all that follows sees real ones.
+    split_complex,
     simplify,
     scatter_reductions,
     cse,

@@ -42,3 +42,24 @@ def radices(size: int) -> tuple[tuple[int, ...], ...]:
         else:
             groups.append([f])
     return tuple(map(tuple, groups))
+
+
+#: Rows that are too few for the lanes of a vector, and numbers that are worth two transforms instead, or need them.
+_FEW, _WORTH, _MANY = 8, 256, 8192
+
+
+def divided(size: int, rows: int) -> tuple[int, int] | None:
+    """n and m, of which a transform of n m numbers of a row is made, so that those of its parts stand side by side; or None.
+
+    Of a matrix of n rows the transforms of columns, and then of rows, with turns in between (Bailey, "FFTs in external or
+    hierarchical memory", 1990).
+    """
+    if size < _WORTH or (rows >= _FEW and size <= _MANY):
+        return None
+    best = min((n for n in range(2, math.isqrt(size) + 1) if size % n == 0), key=lambda n: size // n - n, default=1)
+    return (best, size // best) if best >= _FEW else None
+
+
+def convolved(least: int) -> int:
+    """A number of at least so many that has short stages: a power of two, or 3, 5, 9 or 15 times one."""
+    return min(f << max(0, math.ceil(math.log2(least / f))) for f in (1, 3, 5, 9, 15))
