@@ -8,7 +8,7 @@ import pytest
 import graphc
 from graphc import GraphcError, Parameter, Tensor, nn, ops
 from graphc.ir.op import all_ops
-from graphc.ir.types import COMPLEX, TensorType
+from graphc.ir.types import TensorType
 from graphc.ops.functional import complex as complex_module
 from graphc.ops.functional import fourier as fourier_module
 from graphc.passes.complex_parts.rules import rule_of

@@ -1,5 +1,6 @@
 """Fourier transforms along one axis, of real and imaginary parts in tensors of their own: what compiled steps are made of.
 
+Where a step takes complex numbers, or gives them, the transform may read them, or make them, itself.
 `graphc.passes.complex_parts` puts them in the place of `FFT`, `RFFT` and `IRFFT`, after gradients have been taken.
 """
 
@@ -15,6 +16,8 @@ from graphc.errors import ShapeError
 from graphc.ir import REQUIRED, Sample, TensorType, op
 from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, Types
+from graphc.ir.types import COMPLEX
+from graphc.ops.declared.complex import WHOLE, complexes
 from graphc.ops.declared.fourier_plan import LARGEST_PRIME, divided, is_smooth, radices
 from graphc.ops.declared.rules import Array, check_dtype, floats, require_axis, same_dtype
 
@@ -31,16 +34,33 @@ def scale_of(size: int, norm: str, inverse: bool) -> float:
 
 
 def _checked(name: str, types: Types, attrs: Attrs, size: int | None) -> TensorType:
+    """The type of real parts of the operand. DTypeError, ShapeError unless it is real, or complex in one tensor or two."""
     x = types[0]
-    check_dtype(name, "x", x, _DTYPES)
-    same_dtype(name, types)
-    if types[-1].shape != x.shape:
-        raise ShapeError(f"{name}: real parts are {x}, imaginary parts {types[-1]}")
+    if x.is_complex and len(types) == 1:
+        x = TensorType(x.part, x.shape)
+    else:
+        check_dtype(name, "x", x, _DTYPES)
+        same_dtype(name, types)
+    if len(types) > 2 or types[-1].shape != x.shape:
+        raise ShapeError(f"{name}: {' and '.join(map(str, types))} are no real and imaginary parts")
     require_axis(name, x, attrs["axis"])
     n = x.shape[attrs["axis"]] if size is None else size
     if not n or not is_smooth(n):
         raise ShapeError(f"{name}: there is no kernel for {n} numbers, one for those with primes up to {LARGEST_PRIME}")
     return x
+
+
+def _complex_types(x: TensorType, attrs: Attrs) -> tuple[TensorType, ...]:
+    """Of a complex result: it is one tensor, or two."""
+    return (TensorType(WHOLE[x.dtype], x.shape),) if attrs["whole"] else (x, x)
+
+
+def _complex_of(parts: Sequence[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1]
+
+
+def _given(z: Array, whole: bool) -> Array | tuple[Array, Array]:
+    return z if whole else (np.ascontiguousarray(z.real), np.ascontiguousarray(z.imag))
 
 
 def _resized(x: TensorType, axis: int, size: int) -> TensorType:
@@ -74,83 +94,91 @@ def _call(
     groups: tuple[int, int],
     scale: float = 1.0,
     twist: Sequence[Array] = (),
+    inverse: bool = False,
 ) -> None:
-    dtype = inputs[0].type.dtype
+    dtype = inputs[0].type.part
+    whole = tuple(side for side, xs in (("source", inputs), ("target", outputs)) if xs[0].type.is_complex)
     outer, count = groups
     stages, lanes = radices(size), 64 // (8 if dtype == "float64" else 4)
     parts = max(1, min(_MOST_PARTS, outer * -(-count // lanes)))
-    inner = max(map(math.prod, stages))
-    scratch = k.temp(TensorType(dtype, (parts * 2 * lanes * (2 * (size + 2) + 2 * inner),)))
+    scratch = k.temp(TensorType(dtype, (parts * 4 * lanes * (size + 2),)))
     tables = [k.table(turns(size, dtype)), *map(k.table, twist)]
     k.call(
         name, (*inputs, *tables), (scratch, *outputs), size=size, outer=outer, count=count, source=walks[0], target=walks[1],
-        scale=scale, parts=parts, twisted=bool(twist), radices=stages, dtype=dtype,
+        scale=scale, parts=parts, twisted=bool(twist), inverse=inverse, whole=whole, radices=stages, dtype=dtype,
     )  # fmt: skip
 
 
-def _along(k: CallBuilder, name: str, inputs: Operands, outputs: Operands, axis: int, size: int, scale: float) -> None:
+def _along(
+    k: CallBuilder,
+    name: str,
+    inputs: Operands,
+    outputs: Operands,
+    axis: int,
+    size: int,
+    scale: float,
+    inverse: bool = False,
+) -> None:
     """One call; rows of a last axis are one group."""
     shapes = [x[0].type.shape for x in (inputs, outputs)]
     outer, inner = math.prod(shapes[0][:axis]), math.prod(shapes[0][axis + 1 :])
     sizes = [shape[axis] for shape in shapes]
     if inner == 1:
         walks = [(n * outer, 1, n) for n in sizes]
-        _call(k, name, inputs, outputs, size, walks, (1, outer), scale)
+        _call(k, name, inputs, outputs, size, walks, (1, outer), scale, inverse=inverse)
     else:
         walks = [(n * inner, inner, 1) for n in sizes]
-        _call(k, name, inputs, outputs, size, walks, (outer, inner), scale)
+        _call(k, name, inputs, outputs, size, walks, (outer, inner), scale, inverse=inverse)
 
 
 # ---- of complex numbers
 
 
 def _pair_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    x = _checked("FourierParts", types, attrs, None)
-    return (x, x)
+    return _complex_types(_checked("FourierParts", types, attrs, None), attrs)
 
 
-def _pair(re: Array, im: Array, axis: int, inverse: bool, norm: str) -> tuple[Array, Array]:
-    made = (np.fft.ifft if inverse else np.fft.fft)(re + 1j * im, axis=axis, norm=norm)
-    return made.real.astype(re.dtype), made.imag.astype(re.dtype)
+def _pair(*parts: Array, axis: int, inverse: bool, norm: str, whole: bool) -> Array | tuple[Array, Array]:
+    return _given((np.fft.ifft if inverse else np.fft.fft)(_complex_of(parts), axis=axis, norm=norm), whole)
 
 
 def _pair_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    """Backwards it is the transform forwards of numbers whose real and imaginary parts are exchanged."""
     axis, inverse = attrs["axis"], attrs["inverse"]
     x = inputs[0].type
     size = x.shape[axis]
     if not x.size:
         return
-    if inverse:
-        inputs, outputs = inputs[::-1], outputs[::-1]
     scale = scale_of(size, attrs["norm"], inverse)
     rows = x.size // size
     parts = divided(size, rows) if axis == x.rank - 1 else None
     if parts is None:
-        _along(k, "fourier", inputs, outputs, axis, size, scale)
+        _along(k, "fourier", inputs, outputs, axis, size, scale, inverse)
         return
     n, m = parts
-    between = (k.temp(x), k.temp(x))
-    columns = (size, m, 1)
-    _call(k, "fourier", inputs, between, n, (columns, columns), (rows, m), twist=_twist(n, m, x.dtype))
-    _call(k, "fourier", between, outputs, m, ((size, 1, m), (size, n, 1)), (rows, n), scale)
+    part = TensorType(x.part, x.shape)
+    between = (k.temp(part), k.temp(part))
+    columns, twist = (size, m, 1), _twist(n, m, part.dtype)
+    _call(k, "fourier", inputs, between, n, (columns, columns), (rows, m), twist=twist, inverse=inverse)
+    _call(k, "fourier", between, outputs, m, ((size, 1, m), (size, n, 1)), (rows, n), scale, inverse=inverse)
 
 
 op(
     "FourierParts",
-    "re im",
-    attrs={"axis": REQUIRED, "inverse": False, "norm": "backward"},
+    "*x",
+    attrs={"axis": REQUIRED, "inverse": False, "norm": "backward", "whole": False},
     infer=_pair_types,
     ref=_pair,
-    lower=Kernel(_pair_lower, _DTYPES),
+    lower=Kernel(_pair_lower, (*_DTYPES, *COMPLEX)),
     samples=lambda: [
         Sample((floats(3, 12), floats(3, 12, seed=1)), {"axis": 1}),
         Sample((floats(2, 15, 5), floats(2, 15, 5, seed=1)), {"axis": 1, "inverse": True}),
         Sample((floats(2, 7), floats(2, 7, seed=1)), {"axis": 0, "norm": "ortho"}),
         Sample((floats(2, 1024), floats(2, 1024, seed=1)), {"axis": 1, "inverse": True, "norm": "forward"}),
+        Sample((complexes(2, 6, 11),), {"axis": 1, "whole": True}),
+        Sample((complexes(3, 16),), {"axis": 1, "inverse": True, "whole": True}),
         Sample((floats(0, 4), floats(0, 4)), {"axis": 1}),
     ],
-    doc="real and imaginary parts of `FFT` along one axis, from those of its operand; for sizes with primes up to 31",
+    doc="`FFT` along one axis, of a size with primes up to 31: real and imaginary parts of them, or complex ones with `whole`",
 )
 
 
@@ -158,14 +186,13 @@ op(
 
 
 def _real_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    check_dtype("RealFourierParts", "x", types[0], _DTYPES)
     x = _checked("RealFourierParts", types, attrs, None)
-    made = _resized(x, attrs["axis"], x.shape[attrs["axis"]] // 2 + 1)
-    return (made, made)
+    return _complex_types(_resized(x, attrs["axis"], x.shape[attrs["axis"]] // 2 + 1), attrs)
 
 
-def _real(x: Array, axis: int, norm: str) -> tuple[Array, Array]:
-    made = np.fft.rfft(x, axis=axis, norm=norm)
-    return made.real.astype(x.dtype), made.imag.astype(x.dtype)
+def _real(x: Array, axis: int, norm: str, whole: bool) -> Array | tuple[Array, Array]:
+    return _given(np.fft.rfft(x, axis=axis, norm=norm), whole)
 
 
 def _real_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
@@ -176,18 +203,18 @@ def _real_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attr
 op(
     "RealFourierParts",
     "x",
-    attrs={"axis": REQUIRED, "norm": "backward"},
+    attrs={"axis": REQUIRED, "norm": "backward", "whole": False},
     infer=_real_types,
     ref=_real,
     lower=Kernel(_real_lower, _DTYPES),
     samples=lambda: [
         Sample((floats(3, 12),), {"axis": 1}),
         Sample((floats(2, 15, 5),), {"axis": 1, "norm": "ortho"}),
-        Sample((floats(20, 7),), {"axis": 1, "norm": "forward"}),
+        Sample((floats(20, 7),), {"axis": 1, "norm": "forward", "whole": True}),
         Sample((floats(1),), {"axis": 0}),
         Sample((floats(0, 4),), {"axis": 1}),
     ],
-    doc="real and imaginary parts of `RFFT`; for sizes with primes up to 31",
+    doc="`RFFT`, of a size with primes up to 31: real and imaginary parts, or with `whole` complex numbers",
 )
 
 
@@ -199,8 +226,8 @@ def _half_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (_resized(x, axis, size),)
 
 
-def _half(re: Array, im: Array, axis: int, size: int, norm: str) -> Array:
-    return np.fft.irfft(re + 1j * im, size, axis, norm).astype(re.dtype)
+def _half(*parts: Array, axis: int, size: int, norm: str) -> Array:
+    return np.fft.irfft(_complex_of(parts), size, axis, norm)
 
 
 def _half_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
@@ -210,16 +237,17 @@ def _half_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attr
 
 op(
     "HalfFourierParts",
-    "re im",
+    "*x",
     attrs={"axis": REQUIRED, "size": REQUIRED, "norm": "backward"},
     infer=_half_types,
     ref=_half,
-    lower=Kernel(_half_lower, _DTYPES),
+    lower=Kernel(_half_lower, (*_DTYPES, *COMPLEX)),
     samples=lambda: [
         Sample((floats(3, 7), floats(3, 7, seed=1)), {"axis": 1, "size": 12}),
         Sample((floats(2, 8, 5), floats(2, 8, 5, seed=1)), {"axis": 1, "size": 15, "norm": "ortho"}),
         Sample((floats(20, 4), floats(20, 4, seed=1)), {"axis": 1, "size": 6, "norm": "forward"}),
+        Sample((complexes(20, 4),), {"axis": 1, "size": 6}),
         Sample((floats(0, 3), floats(0, 3)), {"axis": 1, "size": 4}),
     ],
-    doc="`IRFFT` of real and imaginary parts; for sizes with primes up to 31",
+    doc="`IRFFT`, of a size with primes up to 31, of real and imaginary parts, or of complex numbers",
 )

@@ -6,8 +6,6 @@ import math
 
 #: The largest prime of which a kernel makes a stage.
 LARGEST_PRIME = 31
-#: Numbers whose stages the nearest cache holds together, for all lanes of a vector; so many are transformed there of more.
-_NEAR, _STAGE = 128, 64
 
 
 def factors(size: int) -> list[int]:
@@ -26,22 +24,12 @@ def is_smooth(size: int) -> bool:
     return max(factors(size), default=1) <= LARGEST_PRIME
 
 
-def radices(size: int) -> tuple[tuple[int, ...], ...]:
-    """The stages of a transform: fours and an eight, then odd primes; of many numbers some stages together are one."""
+def radices(size: int) -> tuple[int, ...]:
+    """The stages of a transform: fours and an eight or two, then odd primes."""
     primes = factors(size)
     twos, odd = primes.count(2), [f for f in primes if f > 2]
-    eights = 1 if twos % 2 and twos > 1 else 0
-    stages = [8] * eights + [4] * ((twos - 3 * eights) // 2) + [2] * ((twos - 3 * eights) % 2) + odd
-    if size <= _NEAR:
-        return tuple((f,) for f in stages) or ((1,),)
-    groups: list[list[int]] = []
-    wanted = size ** (1 / math.ceil(math.log(size, _STAGE)))
-    for f in stages:
-        if groups and math.prod(groups[-1]) * f <= 1.5 * wanted:
-            groups[-1].append(f)
-        else:
-            groups.append([f])
-    return tuple(map(tuple, groups))
+    first = [8] if twos % 2 and twos > 1 else [2] * (twos % 2)
+    return (*first, *[4] * ((twos - (first == [8]) * 3) // 2), *odd) or (1,)
 
 
 #: Rows that are too few for the lanes of a vector, and numbers that are worth two transforms instead, or need them.

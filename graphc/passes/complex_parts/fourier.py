@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc.ir import Builder, Node, TensorType, Value
 from graphc.ops.declared.fourier_parts import scale_of
-from graphc.ops.declared.fourier_plan import convolved, is_smooth
+from graphc.ops.declared.fourier_plan import convolved, divided, is_smooth
 from graphc.passes.complex_parts.arithmetic import times
 from graphc.passes.complex_parts.parts import Parts, imaginary, zeros
 
@@ -22,11 +22,18 @@ def transform(g: Builder, node: Node, x: Parts) -> Parts:
     return x
 
 
+def _has_real_kernel(g: Builder, x: Value, axis: int, size: int) -> bool:
+    """Whether a kernel makes real transforms of a size, and rather than that for complex ones, which divides few long rows."""
+    type = g.type(x)
+    rows = type.size // max(type.shape[axis], 1)
+    return is_smooth(size) and (axis != type.rank - 1 or divided(size, rows) is None)
+
+
 def of_real(g: Builder, node: Node, x: Parts) -> Parts:
     """RFFT"""
     axis, norm = node.attrs["axis"], node.attrs["norm"]
     size = g.type(x.re).shape[axis]
-    if is_smooth(size):
+    if _has_real_kernel(g, x.re, axis, size):
         return Parts(*g.RealFourierParts(x.re, axis=axis, norm=norm))
     made = _along(g, x, axis, False, norm)
     return Parts(*(cut(g, part, axis, 0, size // 2 + 1) for part in (made.re, imaginary(g, made))))
@@ -36,7 +43,7 @@ def to_real(g: Builder, node: Node, x: Parts) -> Parts:
     """IRFFT"""
     axis, size, norm = (node.attrs[k] for k in ("axis", "size", "norm"))
     re, im = x.re, imaginary(g, x)
-    if is_smooth(size):
+    if _has_real_kernel(g, re, axis, size):
         return Parts(g.HalfFourierParts(re, im, axis=axis, size=size, norm=norm))
     # Twice the half is a whole of which the real parts of the transform are the same, but for what has no pair.
     shape = [-1 if a == axis else 1 for a in range(g.type(re).rank)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from graphc.errors import LoweringError
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value, inline
+from graphc.passes.complex_parts.ends import TRANSFORMS, joined
 from graphc.passes.complex_parts.parts import Parts, broadcast, imaginary
 from graphc.passes.complex_parts.rules import rule_of
 from graphc.passes.tools import in_subgraphs, is_entry
@@ -30,7 +31,7 @@ def split_complex(graph: Graph) -> Graph:
     graph = _opened(graph)
     graph = in_subgraphs(graph, split_complex)
     todo = [id for id in graph.order() if _is_to_split(graph, graph.node(id))]
-    return _Splitting(graph).run(todo) if todo else graph
+    return joined(_Splitting(graph).run(todo)) if todo else graph
 
 
 def _has_complex(graph: Graph, node: Node) -> bool:
@@ -39,7 +40,7 @@ def _has_complex(graph: Graph, node: Node) -> bool:
 
 def _is_to_split(graph: Graph, node: Node) -> bool:
     """Whether a node has to do with complex values and does more than to read, or to make, what the step shares with others."""
-    if not _has_complex(graph, node) or node.op.name in ("Input", "Param"):
+    if not _has_complex(graph, node) or node.op.name in ("Input", "Param", *TRANSFORMS):
         return False
     if node.op.name in ("Real", "Imag"):
         return not is_entry(graph, node.inputs[0])

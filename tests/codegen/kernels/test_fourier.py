@@ -30,7 +30,7 @@ def params(kind, size, outer, count, where, dtype, **more):
     )
     return {
         "size": size, "outer": outer, "count": count, "source": source, "target": target, "scale": 0.5, "parts": 1,
-        "twisted": False, "radices": radices(size), "dtype": dtype, **more,
+        "twisted": False, "inverse": False, "whole": (), "radices": radices(size), "dtype": dtype, **more,
     }  # fmt: skip
 
 
@@ -50,16 +50,19 @@ def wanted(kind, xs, size, where):
     return [z.real, z.imag]
 
 
-def check(kind, size, outer, count, where, dtype="float32", lanes=8, **how):
-    p = params(kind, size, outer, count, where, dtype, **{k: v for k, v in how.items() if k == "parts"})
+def check(kind, size, outer, count, where, dtype="float32", lanes=8, divided=False, **more):
+    p = params(kind, size, outer, count, where, dtype, **more)
     xs = data(kind, size, outer, count, where, dtype)
     name = {"pair": "fourier", "real": "fourier_real", "half": "fourier_half"}[kind]
-    operands = [*(x.reshape(-1) for x in xs), turns(size, dtype)]
-    if "divided" in how:
-        got = run_kernel(name, p, *operands, divided=True)[1:]
-    else:
-        got = run_kernel(name, p, *operands, lanes=lanes)[1:]
+    given = [np.stack(xs, -1)] if "source" in p["whole"] and kind != "real" else xs
+    operands = [*(x.reshape(-1) for x in given), turns(size, dtype)]
+    got = run_kernel(name, p, *operands, **({"divided": True} if divided else {"lanes": lanes}))[1:]
     exact = wanted(kind, xs, size, where)
+    if p["inverse"]:
+        # Real and imaginary parts exchanged, before and after.
+        exact = wanted(kind, xs[::-1], size, where)[::-1]
+    if "target" in p["whole"] and kind != "half":
+        exact = [np.stack(exact, -1)]
     norm = math.sqrt(sum((y**2).sum() for y in exact))
     error = math.sqrt(sum(((g.reshape(y.shape) - y) ** 2).sum() for g, y in zip(got, exact, strict=True)))
     bound = (3e-7 if dtype == "float32" else 6e-16) * max(1.0, math.log2(size) / 4)
@@ -76,6 +79,16 @@ def test_small_sizes(kind, lanes, where):
     for size in sizes:
         for count in (1, 5, 19):
             check(kind, size, 2, count, where, lanes=lanes)
+
+
+@pytest.mark.parametrize("kind", ["pair", "real", "half"])
+@pytest.mark.parametrize("where", ["last", "before"])
+@pytest.mark.parametrize("lanes", LANES)
+def test_pairs_in_memory(kind, where, lanes):
+    """Complex numbers as they lie in memory, and backwards."""
+    for size, count in ((1, 3), (2, 1), (6, 5), (8, 19), (15, 9)):
+        check(kind, size, 2, count, where, lanes=lanes, whole=("source", "target"), inverse=kind == "pair")
+    check(kind, 12, 2, 5, where, "float64", lanes, whole=("target",))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

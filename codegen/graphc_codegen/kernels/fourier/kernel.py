@@ -8,7 +8,6 @@ al., "Numerical recipes", 12.3).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,20 +16,12 @@ import numpy as np
 from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.fourier.butterflies import Number, times
-from graphc_codegen.kernels.fourier.stages import Block, Place, Turns, transform
-from graphc_codegen.kernels.transposition import transpose_into
+from graphc_codegen.kernels.fourier.lines import Lines
+from graphc_codegen.kernels.fourier.stages import Block, Place, last_block, transform
 from graphc_codegen.writer import Writer
 
 #: Bytes of the widest vector.
 _WIDEST = 64
-
-
-class Walk(NamedTuple):
-    """Elements between transforms of different groups, between the numbers of one, and between the transforms of a group."""
-
-    outer: int
-    along: int
-    beside: int
 
 
 def half(size: int) -> int:
@@ -43,38 +34,49 @@ def _lanes(p: Params) -> int:
 
 
 def _scratch(p: Params) -> int:
-    """Elements of scratch memory of a part: two blocks of numbers, and two for a radix that is a product."""
-    return 2 * _lanes(p) * (2 * (p["size"] + 2) + 2 * max(map(math.prod, p["radices"])))
+    """Elements of scratch memory of a part: two blocks of numbers."""
+    return 4 * _lanes(p) * (p["size"] + 2)
 
 
 def _reach(p: Params, walk: Sequence[int], size: int) -> int:
-    """Elements up to the last one that is walked."""
+    """Numbers up to the last one that is walked."""
     steps = zip((p["outer"], size, p["count"]), walk, strict=True)
     return 1 + sum((n - 1) * step for n, step in steps)
 
 
-def operands(p: Params) -> tuple[Operand, ...]:
-    """x, of kinds "pair" and "half" also its imaginary parts, turns [2 size], with `twisted` two tables [size, count] ->
-    scratch, y, of kinds "pair" and "real" also its imaginary parts. All of `dtype`, float32 or float64.
+def _side(p: Params, side: str, real: str) -> tuple[int, int, int]:
+    """Of x ("source") or y: operands, floats of each at a place, and places along the axis. `real`: the kind for which it is."""
+    size = p["size"] if p["kind"] in ("pair", real) else half(p["size"])
+    if p["kind"] == real:
+        return 1, 1, size
+    return (1, 2, size) if side in p["whole"] else (2, 1, size)
 
-    x and y are walked as `source` and `target` say: `outer` groups of `count` transforms of `size` numbers, of which the real
-    kinds have half and one on their complex side. At most `parts` threads share them.
+
+def _sides(p: Params) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    return _side(p, "source", "real"), _side(p, "target", "half")
+
+
+def operands(p: Params) -> tuple[Operand, ...]:
+    """x, turns [2 size], with `twisted` two tables [size, count] -> scratch, y. All of `dtype`, float32 or float64.
+
+    Complex x or y are two operands, real and imaginary parts, or one where `whole` names "source" or "target": of pairs. Kinds
+    "pair": both are complex; "real": y is; "half": x is. x and y are walked, in numbers, as `source` and `target` say, which
+    have the steps between groups, along the axis, and between the transforms of a group: `outer` groups of `count` transforms
+    of `size` numbers, of which the complex side of the real kinds has half and one. At most `parts` threads share them.
     """
-    dtype, kind, size = p["dtype"], p["kind"], p["size"]
-    taken = 1 if kind == "real" else 2
-    made = 1 if kind == "half" else 2
-    read, written = (half(size) if kind == k else size for k in ("half", "real"))
+    dtype, size = p["dtype"], p["size"]
+    x, y = _sides(p)
     tables = [2 * size, *([size * p["count"]] * 2 if p["twisted"] else [])]
     return (
-        *[Operand(dtype, _reach(p, p["source"], read), "in")] * taken,
+        *[Operand(dtype, x[1] * _reach(p, p["source"], x[2]), "in")] * x[0],
         *[Operand(dtype, n, "in") for n in tables],
         Operand(dtype, p["parts"] * _scratch(p), "out"),
-        *[Operand(dtype, _reach(p, p["target"], written), "out")] * made,
+        *[Operand(dtype, y[1] * _reach(p, p["target"], y[2]), "out")] * y[0],
     )
 
 
 class _Group(NamedTuple):
-    """Transforms that are made at once: operands where they begin, for the second ones of pairs of real ones, too.
+    """Transforms that are made at once: operands where they begin, those of the second ones of pairs of real ones behind.
 
     active: the lanes that are used. first: the number of the first transform of its group.
     """
@@ -87,20 +89,17 @@ class _Group(NamedTuple):
 
 class _Memory(NamedTuple):
     blocks: tuple[Block, Block]
-    small: tuple[Block, Block]
-    turns: Turns
+    turns: str
     twist: tuple[str, ...]
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """Kind "pair": y[k] = scale times the sum of x[j] e^(-2 pi i j k / size), with `twisted` times the tables' cos - i sin.
-
-    Kind "real": the first half of that for real x. Kind "half": of such a half x, y[j] = scale times the sum over all k of
-    x[k] e^(2 pi i j k / size), where the imaginary parts of what must be real do not count.
+    """Kind "pair": y[k] = scale times the sum of x[j] e^(-2 pi i j k / size), with `inverse` e^(2 pi i ...), with `twisted` times
+    the tables' cos - i sin, or its conjugate. Kind "real": the first half of that for real x. Kind "half": of such a half x, y[j]
+    = scale times the sum over all k of x[k] e^(2 pi i j k / size), where imaginary parts of what must be real do not count.
     """
     kind = p["kind"]
-    taken = 1 if kind == "real" else 2
-    tables = 3 if p["twisted"] else 1
+    taken, tables = _sides(p)[0][0], 3 if p["twisted"] else 1
     xs, ts = pointers[:taken], pointers[taken : taken + tables]
     scratch, *ys = pointers[taken + tables :]
     with w.elements(REGISTER[p["dtype"]]):
@@ -121,10 +120,8 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
 
 def _memory(w: Writer, p: Params, start: str, tables: Sequence[str]) -> _Memory:
-    block, inner = 2 * w.lanes * (p["size"] + 2), 2 * w.lanes * max(map(math.prod, p["radices"]))
-    places = [w.at(start, n) for n in (0, block, 2 * block, 2 * block + inner)]
-    a, b, c, d = map(Block, places)
-    return _Memory((a, b), (c, d), Turns(tables[0], p["size"]), tuple(tables[1:]))
+    other = w.at(start, 2 * w.lanes * (p["size"] + 2))
+    return _Memory((Block(start), Block(other)), tables[0], tuple(tables[1:]))
 
 
 def _group(w: Writer, p: Params, operands: tuple[Sequence[str], Sequence[str]], o: Place, g: Place) -> _Group:
@@ -135,95 +132,10 @@ def _group(w: Writer, p: Params, operands: tuple[Sequence[str], Sequence[str]], 
     first = w.smaller(w.mul(g, wide), count - wide) if count > wide else 0
     starts = [w.add(first, 0 if k == 0 else min(active, count - active)) for k in range(together)]
     sides = []
-    for pointers, walk in zip(operands, (p["source"], p["target"]), strict=True):
-        places = [w.linear((o, walk[0]), (start, walk[2])) for start in starts]
+    for pointers, walk, side in zip(operands, (p["source"], p["target"]), _sides(p), strict=True):
+        places = [w.mul(w.linear((o, walk[0]), (start, walk[2])), side[1]) for start in starts]
         sides.append(tuple(w.at(x, place) for place in places for x in pointers))
     return _Group(sides[0], sides[1], active, first)
-
-
-# ---- between memory and blocks, which have `parts` vectors at each place
-
-
-def _is_turned(walk: Sequence[int], size: int) -> bool:
-    """Whether numbers of one transform follow each other, not those of different ones."""
-    return walk[1] == 1 and walk[2] != 1 and size > 1
-
-
-def _read(w: Writer, walk: Sequence[int], xs: Sequence[str], group: _Group, size: int, block: Block) -> None:
-    """Bring rows into lanes: vector k of each place is of operand k."""
-    for k, x in enumerate(xs):
-        wide = len(xs) * w.lanes
-        transpose_into(w, x, walk[2], group.active, size, w.at(block.pointer, k * w.lanes), wide)
-
-
-def _written(w: Writer, walk: Sequence[int], ys: Sequence[str], group: _Group, size: int, block: Block) -> None:
-    """Bring lanes back into rows."""
-    for k, y in enumerate(ys):
-        wide = len(ys) * w.lanes
-        transpose_into(w, w.at(block.pointer, k * w.lanes), wide, size, group.active, y, walk[2])
-
-
-class _Source:
-    """Where vectors of some operands come from: rows that have been brought into lanes, vectors in memory, or single elements."""
-
-    def __init__(
-        self, w: Writer, walk: Sequence[int], xs: Sequence[str], group: _Group, size: int, block: Block
-    ) -> None:
-        self.w, self.walk, self.xs, self.active = w, walk, xs, group.active
-        self.block = block if _is_turned(walk, size) else None
-        if self.block is not None:
-            _read(w, walk, xs, group, size, block)
-
-    def vectors(self, place: Place) -> list[str]:
-        """The vectors at a place along the transforms."""
-        w = self.w
-        if self.block is not None:
-            wide = len(self.xs) * w.lanes
-            first = w.at(self.block.pointer, w.mul(place, wide))
-            return [w.vload(w.at(first, k * w.lanes)) for k in range(len(self.xs))]
-        if self.walk[2] != 1 and self.active > 1:
-            return [self._gathered(w.at(x, w.mul(place, self.walk[1]))) for x in self.xs]
-        return [w.vload(w.at(x, w.mul(place, self.walk[1])), self.active) for x in self.xs]
-
-    def _gathered(self, pointer: str) -> str:
-        w = self.w
-        type, value = f"<{w.lanes} x {w.element}>", "zeroinitializer"
-        for lane in range(self.active):
-            single = w.load(w.at(pointer, lane * self.walk[2]))
-            value = w.op(f"insertelement {type} {value}, {w.element} {single}, i64 {lane}")
-        return value
-
-
-class _Target:
-    """Where vectors go, as `_Source`; `finish` brings lanes back into rows."""
-
-    def __init__(
-        self, w: Writer, walk: Sequence[int], ys: Sequence[str], group: _Group, size: int, block: Block
-    ) -> None:
-        self.w, self.walk, self.ys, self.group, self.size = w, walk, ys, group, size
-        self.block = block if _is_turned(walk, size) else None
-
-    def put(self, place: Place, values: Sequence[str]) -> None:
-        """Write the vectors at a place along the transforms."""
-        w = self.w
-        if self.block is not None:
-            first = w.at(self.block.pointer, w.mul(place, len(self.ys) * w.lanes))
-            for k, value in enumerate(values):
-                w.vstore(value, w.at(first, k * w.lanes))
-            return
-        for y, value in zip(self.ys, values, strict=True):
-            start = w.at(y, w.mul(place, self.walk[1]))
-            if self.walk[2] != 1 and self.group.active > 1:
-                for lane in range(self.group.active):
-                    single = w.op(f"extractelement <{w.lanes} x {w.element}> {value}, i64 {lane}")
-                    w.store(single, w.at(start, lane * self.walk[2]))
-            else:
-                w.vstore(value, start, self.group.active)
-
-    def finish(self) -> None:
-        """What has been put is where it belongs."""
-        if self.block is not None:
-            _written(self.w, self.walk, self.ys, self.group, self.size, self.block)
 
 
 # ---- the kinds
@@ -231,28 +143,34 @@ class _Target:
 
 def _ends(p: Params, memory: _Memory) -> tuple[Block, Block]:
     """The blocks that what is transformed may be in, and what is made of it."""
-    a, b = memory.blocks
-    return b, (a, b)[(len(p["radices"]) - 1) % 2]
+    return memory.blocks[1], last_block(p["radices"], memory.blocks)
 
 
 def _pair(w: Writer, p: Params, memory: _Memory, group: _Group) -> None:
     first, last = _ends(p, memory)
-    source = _Source(w, p["source"], group.x, group, p["size"], first)
-    target = _Target(w, p["target"], group.y, group, p["size"], last)
+    source, target = _between(w, p, group, (first, last))
 
     def load(place: Place) -> Number:
         re, im = source.vectors(place)
-        return re, im
+        return (im, re) if p["inverse"] else (re, im)
 
     def store(place: Place, x: Number) -> None:
         if memory.twist:
             row = w.linear((place, p["count"]), (group.first, 1))
             re, im = (w.vload(w.at(table, row), group.active) for table in memory.twist)
             x = times(w, x, (re, im))
-        target.put(place, [_scaled(w, v, p["scale"]) for v in x])
+        target.put(place, [_scaled(w, v, p["scale"]) for v in (x[::-1] if p["inverse"] else x)])
 
-    transform(w, p["radices"], memory.turns, load, store, memory.blocks, memory.small)
+    transform(w, p["radices"], memory.turns, load, store, memory.blocks)
     target.finish()
+
+
+def _between(w: Writer, p: Params, group: _Group, blocks: tuple[Block, Block]) -> tuple[Lines, Lines]:
+    """What is read, brought into the first block where that must be turned, and what is written, by way of the other one."""
+    (_, width, size), (_, wide, length) = _sides(p)
+    source = Lines(w, p["source"], group.x, width, size, group.active, blocks[0].pointer)
+    source.fetch()
+    return source, Lines(w, p["target"], group.y, wide, length, group.active, blocks[1].pointer)
 
 
 def _scaled(w: Writer, x: str, scale: float) -> str:
@@ -264,16 +182,13 @@ def _real(w: Writer, p: Params, memory: _Memory, group: _Group) -> None:
     size = p["size"]
     first, last = _ends(p, memory)
     spare = memory.blocks[0] if last is memory.blocks[1] else memory.blocks[1]
-    source = _Source(w, p["source"], group.x, group, size, first)
-    target = _Target(w, p["target"], group.y, group, half(size), spare)
+    source, target = _between(w, p, group, (first, spare))
 
     def load(place: Place) -> Number:
         one, other = source.vectors(place)
         return one, other
 
-    transform(
-        w, p["radices"], memory.turns, load, lambda place, x: last.store(w, place, x), memory.blocks, memory.small
-    )
+    transform(w, p["radices"], memory.turns, load, lambda place, x: last.store(w, place, x), memory.blocks)
 
     def apart(k: Place, mirrored: Place) -> None:
         (a, b), (c, d) = last.load(w, k), last.load(w, mirrored)
@@ -291,8 +206,7 @@ def _half(w: Writer, p: Params, memory: _Memory, group: _Group) -> None:
     size = p["size"]
     first, last = _ends(p, memory)
     rows = memory.blocks[0]
-    source = _Source(w, p["source"], group.x, group, half(size), rows)
-    target = _Target(w, p["target"], group.y, group, size, last)
+    source, target = _between(w, p, group, (rows, last))
 
     def together(k: Place, mirrored: Place | None) -> None:
         a, b, c, d = source.vectors(k)
@@ -311,32 +225,38 @@ def _half(w: Writer, p: Params, memory: _Memory, group: _Group) -> None:
     def store(place: Place, x: Number) -> None:
         target.put(place, [_scaled(w, v, p["scale"]) for v in (x[1], x[0])])
 
-    transform(w, p["radices"], memory.turns, lambda place: first.load(w, place), store, memory.blocks, memory.small)
+    transform(w, p["radices"], memory.turns, lambda place: first.load(w, place), store, memory.blocks)
     target.finish()
 
 
 def twin(p: Params, *arrays: Array) -> None:
     kind, size = p["kind"], p["size"]
-    taken = 1 if kind == "real" else 2
+    (taken, width, read), (_, wide, written) = _sides(p)
     tables = 3 if p["twisted"] else 1
-    made = arrays[taken + tables + 1 :]
     arrays[taken + tables][:] = 0
 
-    def walked(x: Array, walk: Sequence[int], count: int) -> Array:
-        strides = tuple(x.itemsize * walk[k] for k in (0, 2, 1))
-        return np.lib.stride_tricks.as_strided(x, (p["outer"], p["count"], count), strides)
+    def walked(x: Array, walk: Sequence[int], count: int, width: int) -> Array:
+        """[outer, count, along, width]"""
+        strides = (*(x.itemsize * width * walk[k] for k in (0, 2, 1)), x.itemsize)
+        return np.lib.stride_tricks.as_strided(x, (p["outer"], p["count"], count, width), strides)
 
-    read, written = (half(size) if kind == k else size for k in ("half", "real"))
-    xs = [walked(x, p["source"], read) for x in arrays[:taken]]
-    ys = [walked(y, p["target"], written) for y in made]
+    xs = np.concatenate([walked(x, p["source"], read, width) for x in arrays[:taken]], -1)
+    ys = [walked(y, p["target"], written, wide) for y in arrays[taken + tables + 1 :]]
     if kind == "half":
-        ys[0][:] = np.fft.irfft(xs[0] + 1j * xs[1], size, norm="forward") * p["scale"]
+        ys[0][..., 0] = np.fft.irfft(xs[..., 0] + 1j * xs[..., 1], size, norm="forward") * p["scale"]
         return
-    z = np.fft.rfft(xs[0]) if kind == "real" else np.fft.fft(xs[0] + 1j * xs[1])
+    if kind == "real":
+        z = np.fft.rfft(xs[..., 0])
+    else:
+        z = (np.fft.ifft if p["inverse"] else np.fft.fft)(
+            xs[..., 0] + 1j * xs[..., 1], norm="forward" if p["inverse"] else None
+        )
     if p["twisted"]:
         c, s = (t.reshape(size, -1).T for t in arrays[taken + 1 : taken + 3])
-        z = z * (c + 1j * s)
-    ys[0][:], ys[1][:] = z.real * p["scale"], z.imag * p["scale"]
+        z = z * (c - 1j * s if p["inverse"] else c + 1j * s)
+    parts = np.stack([z.real, z.imag], -1) * p["scale"]
+    for k, y in enumerate(ys):
+        y[:] = parts if wide == 2 else parts[..., k : k + 1]
 
 
 def _emitter(kind: str) -> Emitter:
