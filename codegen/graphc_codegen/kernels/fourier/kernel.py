@@ -9,6 +9,7 @@ al., "Numerical recipes", 12.3).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,16 +151,17 @@ def _pair(w: Writer, p: Params, memory: _Memory, group: _Group) -> None:
     first, last = _ends(p, memory)
     source, target = _between(w, p, group, (first, last))
 
-    def load(place: Place) -> Number:
-        re, im = source.vectors(place)
+    def load(place: Place, further: int) -> Number:
+        re, im = source.vectors(place, further)
         return (im, re) if p["inverse"] else (re, im)
 
-    def store(place: Place, x: Number) -> None:
+    def store(place: Place, further: int, x: Number) -> None:
         if memory.twist:
             row = w.linear((place, p["count"]), (group.first, 1))
-            re, im = (w.vload(w.at(table, row), group.active) for table in memory.twist)
+            tables = [w.at(w.at(table, row), further * p["count"]) for table in memory.twist]
+            re, im = (w.vload(table, group.active) for table in tables)
             x = times(w, x, (re, im))
-        target.put(place, [_scaled(w, v, p["scale"]) for v in (x[::-1] if p["inverse"] else x)])
+        target.put(place, [_scaled(w, v, p["scale"]) for v in (x[::-1] if p["inverse"] else x)], further)
 
     transform(w, p["radices"], memory.turns, load, store, memory.blocks)
     target.finish()
@@ -184,14 +186,14 @@ def _real(w: Writer, p: Params, memory: _Memory, group: _Group) -> None:
     spare = memory.blocks[0] if last is memory.blocks[1] else memory.blocks[1]
     source, target = _between(w, p, group, (first, spare))
 
-    def load(place: Place) -> Number:
-        one, other = source.vectors(place)
+    def load(place: Place, further: int) -> Number:
+        one, other = source.vectors(place, further)
         return one, other
 
-    transform(w, p["radices"], memory.turns, load, lambda place, x: last.store(w, place, x), memory.blocks)
+    transform(w, p["radices"], memory.turns, load, partial(last.store, w), memory.blocks)
 
     def apart(k: Place, mirrored: Place) -> None:
-        (a, b), (c, d) = last.load(w, k), last.load(w, mirrored)
+        (a, b), (c, d) = last.load(w, k, 0), last.load(w, mirrored, 0)
         made = (("fadd", a, c), ("fsub", b, d), ("fadd", b, d), ("fsub", c, a))
         target.put(k, [_scaled(w, w.binary(*each), p["scale"] / 2) for each in made])
 
@@ -211,10 +213,10 @@ def _half(w: Writer, p: Params, memory: _Memory, group: _Group) -> None:
     def together(k: Place, mirrored: Place | None) -> None:
         a, b, c, d = source.vectors(k)
         if mirrored is None:  # a and c alone are real.
-            first.store(w, k, (c, a))
+            first.store(w, k, 0, (c, a))
             return
-        first.store(w, k, (w.binary("fadd", b, c), w.binary("fsub", a, d)))
-        first.store(w, mirrored, (w.binary("fsub", c, b), w.binary("fadd", a, d)))
+        first.store(w, k, 0, (w.binary("fadd", b, c), w.binary("fsub", a, d)))
+        first.store(w, mirrored, 0, (w.binary("fsub", c, b), w.binary("fadd", a, d)))
 
     together(0, None)
     if size > 2:
@@ -222,10 +224,10 @@ def _half(w: Writer, p: Params, memory: _Memory, group: _Group) -> None:
     if size % 2 == 0:
         together(size // 2, None)
 
-    def store(place: Place, x: Number) -> None:
-        target.put(place, [_scaled(w, v, p["scale"]) for v in (x[1], x[0])])
+    def store(place: Place, further: int, x: Number) -> None:
+        target.put(place, [_scaled(w, v, p["scale"]) for v in (x[1], x[0])], further)
 
-    transform(w, p["radices"], memory.turns, lambda place: first.load(w, place), store, memory.blocks)
+    transform(w, p["radices"], memory.turns, partial(first.load, w), store, memory.blocks)
     target.finish()
 
 

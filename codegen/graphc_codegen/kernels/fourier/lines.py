@@ -49,17 +49,13 @@ class Lines:
         each = self.width * self.size * self.w.lanes
         return [(x, self.w.at(self.block, k * each)) for k, x in enumerate(self.pointers)] if self.turned else []
 
-    def vectors(self, place: Place) -> list[str]:
-        """What all operands have at a place."""
+    def vectors(self, place: Place, further: int = 0) -> list[str]:
+        """What all operands have at a place, so many further on."""
         w, made = self.w, []
-        for _, part in self._parts():
-            first = w.at(part, w.mul(place, self.width * w.lanes))
-            made += [w.vload(w.at(first, k * w.lanes)) for k in range(self.width)]
-        if self.turned:
-            return made
-        for pointer in self.pointers:
-            first = w.at(pointer, w.mul(place, self.walk[1] * self.width))
-            if self.walk[2] != 1 and self.active > 1:
+        for first in self._at(place, further):
+            if self.turned:
+                made += [w.vload(w.at(first, k * w.lanes)) for k in range(self.width)]
+            elif self.walk[2] != 1 and self.active > 1:
                 made += [self._gathered(w.at(first, k)) for k in range(self.width)]
             elif self.width == 1:
                 made.append(w.vload(first, self.active))
@@ -67,24 +63,27 @@ class Lines:
                 made += self._apart(first)
         return made
 
-    def put(self, place: Place, values: Sequence[str]) -> None:
-        """Write what all operands have at a place."""
+    def put(self, place: Place, values: Sequence[str], further: int = 0) -> None:
+        """Write what all operands have at a place, so many further on."""
         w, left = self.w, list(values)
-        for k, pointer in enumerate(self.pointers):
+        for first in self._at(place, further):
             own, left = left[: self.width], left[self.width :]
             if self.turned:
-                first = w.at(self._parts()[k][1], w.mul(place, self.width * w.lanes))
-                for v, value in enumerate(own):
-                    w.vstore(value, w.at(first, v * w.lanes))
-                continue
-            first = w.at(pointer, w.mul(place, self.walk[1] * self.width))
-            if self.walk[2] != 1 and self.active > 1:
-                for v, value in enumerate(own):
-                    self._scatter(value, w.at(first, v))
+                for k, value in enumerate(own):
+                    w.vstore(value, w.at(first, k * w.lanes))
+            elif self.walk[2] != 1 and self.active > 1:
+                for k, value in enumerate(own):
+                    self._scatter(value, w.at(first, k))
             elif self.width == 1:
                 w.vstore(own[0], first, self.active)
             else:
                 self._together(own, first)
+
+    def _at(self, place: Place, further: int) -> list[str]:
+        """The addresses of a place of all operands. In two steps: known distances cost nothing."""
+        pointers = [part for _, part in self._parts()] if self.turned else self.pointers
+        step = self.width * (self.w.lanes if self.turned else self.walk[1])
+        return [self.w.at(self.w.at(x, self.w.mul(place, step)), further * step) for x in pointers]
 
     # ---- pairs side by side
 

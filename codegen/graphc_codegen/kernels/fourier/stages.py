@@ -16,8 +16,9 @@ from graphc_codegen.kernels.fourier.butterflies import Number, butterfly, times
 from graphc_codegen.writer import Writer
 
 Place = str | int
-Load = Callable[[Place], Number]
-Store = Callable[[Place, Number], None]
+#: Of a place, and how many further on.
+Load = Callable[[Place, int], Number]
+Store = Callable[[Place, int, Number], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +27,20 @@ class Block:
 
     pointer: str
 
-    def load(self, w: Writer, place: Place) -> Number:
-        """The number at a place."""
-        first = w.at(self.pointer, w.mul(place, 2 * w.lanes))
+    def load(self, w: Writer, place: Place, further: int) -> Number:
+        """The number at a place, so many further on."""
+        first = self._at(w, place, further)
         return w.vload(first), w.vload(w.at(first, w.lanes))
 
-    def store(self, w: Writer, place: Place, x: Number) -> None:
-        """Write the number at a place."""
-        first = w.at(self.pointer, w.mul(place, 2 * w.lanes))
+    def store(self, w: Writer, place: Place, further: int, x: Number) -> None:
+        """Write the number at a place, so many further on."""
+        first = self._at(w, place, further)
         w.vstore(x[0], first)
         w.vstore(x[1], w.at(first, w.lanes))
+
+    def _at(self, w: Writer, place: Place, further: int) -> str:
+        # In two steps: known distances cost nothing.
+        return w.at(w.at(self.pointer, w.mul(place, 2 * w.lanes)), further * 2 * w.lanes)
 
 
 def transform(
@@ -67,11 +72,12 @@ def _stage(w: Writer, radix: int, sizes: tuple[int, int], turns: str, load: Load
     rest = count // (done * radix)
 
     def one(p: Place, q: Place) -> None:
-        taken = [load(w.linear((p, done), (q, 1), (j, done * rest))) for j in range(radix)]
+        source, target = w.linear((p, done), (q, 1)), w.linear((p, done * radix), (q, 1))
+        taken = [load(source, j * done * rest) for j in range(radix)]
         for k, x in enumerate(butterfly(w, taken)):
             if rest > 1 and k:
                 place = w.at(turns, w.mul(p, 2 * done * k))
                 x = times(w, x, (w.load_splat(place), w.load_splat(w.at(place, 1))))
-            store(w.linear((p, done * radix), (q, 1), (k, done)), x)
+            store(target, k * done, x)
 
     w.repeat(rest, lambda p: w.repeat(done, lambda q: one(p, q)))
