@@ -428,7 +428,16 @@ class LoopBuilder:
         )
 
     def _read(self, node: Node) -> list[_Read]:
-        """How a node reads its operands; those from outside the group get their places."""
+        """How a node reads its operands; those from outside the group get their places.
+
+        LoweringError GC181 for complex numbers: loops know their parts alone.
+        """
+        read = node.inputs[: self._count(node)]
+        whole = [t.dtype for t in (*node.types, *map(self.graph.type, read)) if t.is_complex]
+        if whole and (node.type.is_complex or not isinstance(node.lower, Strided)):
+            raise LoweringError(
+                f"{node.op.name} has no kernel for {whole[0]}", code="GC181", loc=node.loc, nodes=[node.id]
+            )
         return [self._operand(node, i) for i in range(self._count(node))]
 
     def _operand(self, node: Node, index: int) -> _Read:

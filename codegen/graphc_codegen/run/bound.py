@@ -84,9 +84,9 @@ class Bound(ABC):
     def _input(self, buffer: Buffer) -> Array:
         """The array that stood for an input in the last run."""
 
-    def read(self, buffer_id: int) -> Array:
-        """A copy of a buffer, with its shape and dtype. Raises KeyError for an unknown buffer."""
-        return self.reader(buffer_id)()
+    def read(self, buffer_id: int, shape: tuple[int, ...] | None = None, dtype: str | None = None) -> Array:
+        """A copy of a buffer, maybe as `memory` says. Raises KeyError for an unknown buffer."""
+        return self.reader(buffer_id, shape, dtype)()
 
     def reader(
         self, buffer_id: int, shape: tuple[int, ...] | None = None, dtype: str | None = None

@@ -178,7 +178,7 @@ op(
         Sample((complexes(3, 16),), {"axis": 1, "inverse": True, "whole": True}),
         Sample((floats(0, 4), floats(0, 4)), {"axis": 1}),
     ],
-    doc="`FFT` along one axis, of a size with primes up to 31: real and imaginary parts of them, or complex ones with `whole`",
+    doc="`FFT` along one axis, of a size with primes up to 31: parts, or complex numbers if `whole`, of such; no gradient",
 )
 
 
@@ -214,7 +214,7 @@ op(
         Sample((floats(1),), {"axis": 0}),
         Sample((floats(0, 4),), {"axis": 1}),
     ],
-    doc="`RFFT`, of a size with primes up to 31: real and imaginary parts, or with `whole` complex numbers",
+    doc="`RFFT`, of a size with primes up to 31: real and imaginary parts, or with `whole` complex numbers; no gradient",
 )
 
 
@@ -249,5 +249,5 @@ op(
         Sample((complexes(20, 4),), {"axis": 1, "size": 6}),
         Sample((floats(0, 3), floats(0, 3)), {"axis": 1, "size": 4}),
     ],
-    doc="`IRFFT`, of a size with primes up to 31, of real and imaginary parts, or of complex numbers",
+    doc="`IRFFT`, of a size with primes up to 31, of real and imaginary parts, or of complex numbers; no gradient",
 )

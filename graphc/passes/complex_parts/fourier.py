@@ -55,6 +55,15 @@ def to_real(g: Builder, node: Node, x: Parts) -> Parts:
     return Parts(_along(g, whole, axis, True, norm).re)
 
 
+def parts(g: Builder, node: Node, *x: Parts) -> Parts:
+    """A transform of complex numbers by that of their parts."""
+    given = [each.re for each in x]
+    if g.type(node.inputs[0]).is_complex:
+        given.append(imaginary(g, x[0]))
+    attrs = {**node.attrs, "whole": False} if "whole" in node.attrs else node.attrs
+    return Parts(*g.node(node.op.name, *given, attrs=attrs).outputs)
+
+
 def _along(g: Builder, x: Parts, axis: int, inverse: bool, norm: str) -> Parts:
     size = g.type(x.re).shape[axis]
     if is_smooth(size):

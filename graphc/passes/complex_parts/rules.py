@@ -87,6 +87,9 @@ _RULES: dict[str, Rule] = {
     "FFT": fourier.transform,
     "RFFT": fourier.of_real,
     "IRFFT": fourier.to_real,
+    "FourierParts": fourier.parts,
+    "RealFourierParts": fourier.parts,
+    "HalfFourierParts": fourier.parts,
 }
 
 #: How Scatter would mix parts.

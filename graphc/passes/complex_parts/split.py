@@ -40,13 +40,15 @@ def _has_complex(graph: Graph, node: Node) -> bool:
 
 def _is_to_split(graph: Graph, node: Node) -> bool:
     """Whether a node has to do with complex values and does more than to read, or to make, what the step shares with others."""
-    if not _has_complex(graph, node) or node.op.name in ("Input", "Param", *TRANSFORMS):
+    if not _has_complex(graph, node) or node.op.name in ("Input", "Param"):
         return False
-    if node.op.name in ("Real", "Imag"):
-        return not is_entry(graph, node.inputs[0])
-    if node.op.name == "Complex":
-        return any(graph.node(user).op.name != "Assign" for user in graph.users(node.id))
-    return node.op.name != "Assign" or graph.node(node.inputs[1].node).op.name != "Complex"
+    if node.op.name == "Assign":
+        return graph.node(node.inputs[1].node).op.name not in ("Complex", *TRANSFORMS)
+    if node.op.name not in ("Real", "Imag", "Complex", *TRANSFORMS):
+        return True
+    read = all(is_entry(graph, v) for v in node.inputs if graph.type(v).is_complex)
+    given = not node.types[0].is_complex or all(graph.node(u).op.name == "Assign" for u in graph.users(node.id))
+    return not (read and given)
 
 
 class _Splitting:
@@ -127,7 +129,7 @@ class _Splitting:
         if not self.graph.type(value).is_complex or is_entry(self.graph, value):
             return value
         maker = self.graph.node(value.node)
-        if maker.op.name == "Assign" or (maker.op.name == "Complex" and value not in self.parts):
+        if maker.op.name == "Assign" or (maker.op.name in ("Complex", *TRANSFORMS) and value not in self.parts):
             return value
         g, parts = self.builder(maker), self.of(value)
         made: Value = g.Complex(parts.re, imaginary(g, parts))
