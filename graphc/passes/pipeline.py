@@ -188,7 +188,7 @@ def same_meaning(before: Graph, after: Graph, seed: int = 0, *, who: str = "a pa
     inputs: dict[int, Any] = {}
     for id in before.inputs:
         type = before.node(id).type
-        array = rng.integers(0, 2, type.shape)
+        array: Any = rng.integers(0, 2, type.shape)
         if type.is_float or type.is_complex:
             array = rng.uniform(0.1, 1.0, type.shape)
         if type.is_complex:

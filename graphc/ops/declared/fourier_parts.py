@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -138,7 +139,7 @@ def _pair_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return _complex_types(_checked("FourierParts", types, attrs, None), attrs)
 
 
-def _pair(*parts: Array, axis: int, inverse: bool, norm: str, whole: bool) -> Array | tuple[Array, Array]:
+def _pair(*parts: Array, axis: int, inverse: bool, norm: Any, whole: bool) -> Array | tuple[Array, Array]:
     return _given((np.fft.ifft if inverse else np.fft.fft)(_complex_of(parts), axis=axis, norm=norm), whole)
 
 
@@ -191,7 +192,7 @@ def _real_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return _complex_types(_resized(x, attrs["axis"], x.shape[attrs["axis"]] // 2 + 1), attrs)
 
 
-def _real(x: Array, axis: int, norm: str, whole: bool) -> Array | tuple[Array, Array]:
+def _real(x: Array, axis: int, norm: Any, whole: bool) -> Array | tuple[Array, Array]:
     return _given(np.fft.rfft(x, axis=axis, norm=norm), whole)
 
 
@@ -226,7 +227,7 @@ def _half_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (_resized(x, axis, size),)
 
 
-def _half(*parts: Array, axis: int, size: int, norm: str) -> Array:
+def _half(*parts: Array, axis: int, size: int, norm: Any) -> Array:
     return np.fft.irfft(_complex_of(parts), size, axis, norm)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from graphc.errors import LoweringError
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value, inline
@@ -167,7 +168,7 @@ def _open(graph: Graph, node: Node) -> None:
     inputs: list[Value] = []
     for x in node.inputs:
         inputs += [g.Real(x), g.Imag(x)] if graph.type(x).is_complex else [x]
-    attrs = {name: _parted(sub) if isinstance(sub, Graph) else sub for name, sub in node.attrs.items()}
+    attrs: dict[str, Any] = {name: _parted(sub) if isinstance(sub, Graph) else sub for name, sub in node.attrs.items()}
     kinds = [graph.type(x).is_complex for x in node.inputs]
     for name, start in (("carried", 0), ("scanned", node.attrs.get("carried", 0))):
         if name in node.attrs:

@@ -36,13 +36,14 @@ def _lanes(p: Params) -> int:
 
 def _scratch(p: Params) -> int:
     """Elements of scratch memory of a part: two blocks of numbers."""
-    return 4 * _lanes(p) * (p["size"] + 2)
+    size: int = p["size"]
+    return 4 * _lanes(p) * (size + 2)
 
 
 def _reach(p: Params, walk: Sequence[int], size: int) -> int:
     """Numbers up to the last one that is walked."""
-    steps = zip((p["outer"], size, p["count"]), walk, strict=True)
-    return 1 + sum((n - 1) * step for n, step in steps)
+    sizes: tuple[int, int, int] = (p["outer"], size, p["count"])
+    return 1 + sum((n - 1) * step for n, step in zip(sizes, walk, strict=True))
 
 
 def _side(p: Params, side: str, real: str) -> tuple[int, int, int]:

@@ -104,7 +104,9 @@ class Lines:
         w = self.w
         for k, (pointer, used) in enumerate(self._spans(first)):
             lanes = range(k * w.lanes // 2, (k + 1) * w.lanes // 2)
-            w.vstore(w.shuffle(*values, [i for lane in lanes for i in (lane, w.lanes + lane)]), pointer, used)
+            w.vstore(
+                w.shuffle(values[0], values[1], [i for lane in lanes for i in (lane, w.lanes + lane)]), pointer, used
+            )
 
     # ---- single elements
 
