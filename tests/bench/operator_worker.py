@@ -30,6 +30,16 @@ class Case(NamedTuple):
 _ROWS, _IMAGES, _FLAT = (512, 1024), (16, 32, 56, 56), (1 << 20,)
 _TOKENS = (8, 256, 512)
 
+
+def _rfft2(t: Any, x: Any) -> Any:
+    """By torch.fft, which `mint` has not."""
+    if hasattr(t, "fft"):
+        return t.fft.rfft2(x)
+    from graphc import ops
+
+    return ops.rfft2(x)
+
+
 #: By name. Nobody tuned for these sizes.
 CASES: dict[str, Case] = {
     # One number after the other.
@@ -171,6 +181,7 @@ CASES: dict[str, Case] = {
     "cholesky": Case(
         lambda t, f, x: (t.matmul(x, t.permute(x, (1, 0))) + 300.0 * t.eye(300)).cholesky(), ((300, 300),)
     ),
+    "rfft2": Case(lambda t, f, x: t.abs(_rfft2(t, x)), ((16, 3, 64, 64),)),
     "sort of one row": Case(lambda t, f, x: t.sort(x)[0], ((200000,),)),
     # Layers.
     "softmax of short rows": Case(lambda t, f, x: f.softmax(x, -1), ((8, 8, 256, 64),)),
