@@ -108,9 +108,11 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         wide = w.lanes if kind == "pair" else 2 * w.lanes
         several = -(-p["count"] // wide)
 
-        def part(n: Place) -> None:
-            memory = _memory(w, p, w.at(scratch, w.mul(n, _scratch(p))), ts)
+        # A thread has the scratch memory of its first part for all of them: that stays in its cache.
+        own = w.shared_range(p["parts"])[0] if w.divides else 0
+        memory = _memory(w, p, w.at(scratch, w.mul(own, _scratch(p))), ts)
 
+        def part(n: Place) -> None:
             def one(u: Place) -> None:
                 o, g = w.divided(u, several) if several > 1 else (u, 0)
                 run = {"pair": _pair, "real": _real, "half": _half}[kind]
