@@ -385,7 +385,8 @@ class CompiledStep(Shown):
                 begin += count
             outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
         kept_arrays = inputs | {id: np.concatenate([part[k] for part in arrays]) for k, id in enumerate(written)}
-        return self._returned(outputs), [kept_arrays[id].reshape(steps, *type.shape) for id, type in results]
+        rows = [(kept_arrays[id].view(type.numpy), type.shape) for id, type in results]
+        return self._returned(outputs), [array.reshape(steps, *shape) for array, shape in rows]
 
     def _checked_queue(self, queue: list[Array]) -> int:
         """How many batches a queue holds, if it fits; else SignatureError."""
@@ -435,7 +436,9 @@ class CompiledStep(Shown):
         if self._hunt is not None:
             self._hunt.bound = self._bound
         # Who hunts looks at results where the program has them.
-        self._readers = self._bound.readers([(b, type.shape) for b, type in self._results], kept=self._hunt is not None)
+        self._readers = self._bound.readers(
+            [(b, type.shape, type.dtype) for b, type in self._results], kept=self._hunt is not None
+        )
         self._moves = Parameter.moves
 
     def _bound_anew(self) -> Bound:

@@ -48,4 +48,6 @@ class Entry:
         bound.bind_inputs(arrays)
         call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(address)
         call.graphc_step = bound  # type: ignore[attr-defined]  # Code and memory live as long as the function.
-        return Entry(call, bound.context, arrays, tuple(bound.memory(id, type.shape) for id, type in results))
+        return Entry(
+            call, bound.context, arrays, tuple(bound.memory(id, type.shape, type.dtype) for id, type in results)
+        )

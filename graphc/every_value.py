@@ -39,7 +39,7 @@ class EveryValue:
             self._state = [given[id].copy() for id in self._params]
             self._bound = self._executable.bind(self._state, self._constants)
             pairs = zip(self._values, self._results, strict=True)
-            self._made = {v: self._bound.memory(buffer, type.shape) for v, (buffer, type) in pairs}
+            self._made = {v: self._bound.memory(buffer, type.shape, type.dtype) for v, (buffer, type) in pairs}
         for kept, id in zip(self._state, self._params, strict=True):
             kept[...] = given[id]
         self._bound.run([given[id] for id in self._inputs])

@@ -268,7 +268,7 @@ class Hunt:
         """
         self._steps += 1
         on = _watching
-        *outputs, flag = [self.bound.memory(id) for id, _ in self._results]
+        *outputs, flag = [self.bound.memory(id, type.shape, type.dtype) for id, type in self._results]
         seen = bool(flag.reshape(-1)[0])
         results = [
             f"result {r.name}" for r, a in zip(self._graph.results, outputs, strict=True) if self._is_bad(r.name, a)

@@ -50,7 +50,8 @@ class KernelFacts:
 
     result      from its params the axes of its only result as an epilogue sees them (`kernels.epilogue`), None where it takes
                 none; elements follow each other as in an array of this shape
-    outputs     how many operands it writes, unless params say it (`stores`) or add to them (`indexed`, `marks`)
+    outputs     how many operands it writes, maybe from its params, unless those say it (`stores`) or add to them (`indexed`,
+                `marks`)
     scratch     whether it writes one more, which nobody reads; so does a product with `panels` or `tiles`
     divisible   from its params whether threads can share the work. Where the order of writes is the meaning, they cannot
     exchanges   whether threads that share it exchange partial results, in memory that the step has once for that
@@ -67,7 +68,7 @@ class KernelFacts:
     """
 
     result: Callable[[Params], tuple[int, ...] | None] = _takes_no_epilogue
-    outputs: int = 1
+    outputs: int | Callable[[Params], int] = 1
     scratch: bool = False
     divisible: Callable[[Params], bool] = _always_divisible
     exchanges: bool = False
@@ -145,6 +146,15 @@ def _lu_solve_work(p: Params) -> Work:
 
 def _solve_work(p: Params) -> Work:
     return Work(_product(p, "batch", "size", "size", "cols") / 2)
+
+
+def _fourier_work(p: Params) -> Work:
+    """About five operations for each number and each time that their count can be halved, of which two are one product."""
+    return Work(_product(p, "outer", "count", "size") * 2.5 * math.log2(p["size"] + 1))
+
+
+def _fourier_outputs(p: Params) -> int:
+    return 1 if "target" in p["whole"] else 2
 
 
 def _fold_work(p: Params) -> Work:
@@ -241,6 +251,9 @@ KERNEL_FACTS = {
     "first_places": KernelFacts(),
     "nonzero": KernelFacts(outputs=3, divisible=_indivisible),
     "search": KernelFacts(),
+    "fourier": KernelFacts(outputs=_fourier_outputs, scratch=True, work=_fourier_work),
+    "fourier_real": KernelFacts(outputs=_fourier_outputs, scratch=True, work=_fourier_work),
+    "fourier_half": KernelFacts(scratch=True, work=_fourier_work),
     "cholesky": KernelFacts(work=_factor_work),
     "lu": KernelFacts(outputs=3, scratch=True, work=_lu_work),
     "lu_solve": KernelFacts(scratch=True, work=_lu_solve_work),

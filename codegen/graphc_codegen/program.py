@@ -308,7 +308,8 @@ def _count_written(kernel: Kernel) -> int:
     p: dict[str, Any] = dict(kernel.params)
     if is_custom(kernel):
         return len(p["outputs"])
-    stored = len(p["stores"]) if "stores" in p else facts(kernel).outputs
+    outputs = facts(kernel).outputs
+    stored = len(p["stores"]) if "stores" in p else outputs if isinstance(outputs, int) else outputs(p)
     return (
         stored
         + (facts(kernel).scratch or bool(p.keys() & {"panels", "tiles"}))

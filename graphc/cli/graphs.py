@@ -120,7 +120,7 @@ def run(args: Namespace) -> int:
     step.run([given[i] for i in lowered.inputs])
     if on.canary:
         step.check_canaries()
-    results = {r.name: step.read(b).reshape(t.shape) for r, (b, t) in zip(graph.results, lowered.results, strict=True)}
+    results = {r.name: step.read(b, t.shape, t.dtype) for r, (b, t) in zip(graph.results, lowered.results, strict=True)}
     updated = {u.param for u in graph.updates}
     names = _names(graph)
     changed = {names[i]: p for i, p in zip(lowered.params, params, strict=True) if i in updated}

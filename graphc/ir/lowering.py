@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, NamedTuple, NewType, Protocol
 
-from graphc.ir.types import TensorType
+from graphc.ir.types import Array, TensorType
 
 #: A scalar value while an expression is built: the position of the instruction that makes it.
 Handle = NewType("Handle", int)
@@ -154,6 +154,10 @@ class CallBuilder(Protocol):
 
     def temp(self, type: TensorType) -> Operand:
         """Scratch memory."""
+        ...
+
+    def table(self, array: Array) -> Operand:
+        """A constant array, which must not change; a step has one of each."""
         ...
 
     def holds(self, whole: Operand, part: Operand) -> bool:

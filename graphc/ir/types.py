@@ -36,7 +36,7 @@ DTYPES = tuple(_SHORT)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 #: Floats of 16 bits: stored as they are, computed in float32 and rounded after each op.
 HALVES = ("float16", "bfloat16")
-#: Each is a pair of the float of half its size: eager calls know them, kernels do not.
+#: Each is a pair of the float of half its size; kernels know its parts alone (`graphc.passes.complex_parts`).
 COMPLEX = ("complex64", "complex128")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = ("int8", "int16", "int32", "int64", *UNSIGNED)

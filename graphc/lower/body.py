@@ -15,7 +15,7 @@ from graphc.errors import LoweringError
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.lowering import Operand
 from graphc.ir.op import Alias, Kernel, Lowering
-from graphc.lower.buffers import Buffers, Held
+from graphc.lower.buffers import Buffers, Constants, Held
 from graphc.lower.calls import Calls, LoopBuilder, kernel_node, note_of, walk
 from graphc.lower.fuse import Group, Step, fuse, uniform_values
 from graphc.lower.recompute import recompute
@@ -23,13 +23,6 @@ from graphc.lower.scans import lower_scan
 from graphc.lower.statements import row_major
 from graphc.lower.views import Views
 from graphc_codegen.program import Call, If, Stmt, While
-
-
-@dataclass(slots=True)
-class Constants:
-    """Arrays that the program reads but nobody writes."""
-
-    values: list[Node] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -136,8 +129,7 @@ class Body:
             target = Operand(buffer, self.graph.type(value))
             self.builder(node).fill(target, self.uniform[value])
         elif node.op.name == "Constant":
-            self.constants.values.append(node)
-            buffer = self.buffers.new(node.type, "const", len(self.constants.values) - 1)
+            buffer = self.constants.new(node.attrs["value"].array, node.type, self.buffers)
         else:
             raise AssertionError(f"{value} is used before it is made")
         self.storage[value] = buffer
@@ -240,8 +232,8 @@ class Body:
     def builder(self, what: Node | str) -> Calls:
         """For the calls of a node, or for such as belong to none and say what they do."""
         if isinstance(what, str):
-            return Calls(self.buffers, self.emit, what)
-        return Calls(self.buffers, self.emit, note_of([what]), (what.id,))
+            return Calls(self.buffers, self.constants, self.emit, what)
+        return Calls(self.buffers, self.constants, self.emit, note_of([what]), (what.id,))
 
     def emit(self, statement: Stmt) -> None:
         self.statements.append(statement)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from graphc.errors import LoweringError
 from graphc.ir import Graph, TensorType, Value
+from graphc.ir.types import Array
 from graphc_codegen.program import ITEMSIZE, LoopKernel, Space
 
 
@@ -34,7 +35,12 @@ class Buffers:
     bfloat16: Callable[[], str] = str
 
     def new(self, type: TensorType, space: Space = "arena", index: int = 0) -> int:
-        """A new buffer; `index` is its place among the arrays of a space other than the arena."""
+        """A new buffer; `index` is its place among the arrays of a space other than the arena.
+
+        Complex numbers are pairs of floats along a last axis.
+        """
+        if type.is_complex:
+            type = TensorType(type.part, (*type.shape, 2))
         if type.dtype not in ITEMSIZE:
             raise LoweringError(f"there are no kernels for {type.dtype}: the value is {type}", code="GC181")
         self.made.append((type, space, index))
@@ -59,3 +65,22 @@ class Buffers:
     def constants(self) -> list[tuple[int, int]]:
         """The buffers that hold constants, each with the number of its array."""
         return [(b, index) for b, (_, space, index) in enumerate(self.made) if space == "const"]
+
+
+@dataclass(slots=True)
+class Constants:
+    """Arrays that the program reads but nobody writes; `tables` has the buffers of those that kernels need, by their identity."""
+
+    arrays: list[Array] = field(default_factory=list)
+    tables: dict[int, int] = field(default_factory=dict)
+
+    def new(self, array: Array, type: TensorType, buffers: Buffers) -> int:
+        """The buffer that holds an array."""
+        self.arrays.append(array)
+        return buffers.new(type, "const", len(self.arrays) - 1)
+
+    def table(self, array: Array, buffers: Buffers) -> int:
+        """The same, once for each array, which must not change."""
+        if id(array) not in self.tables:
+            self.tables[id(array)] = self.new(array, TensorType.of(array), buffers)
+        return self.tables[id(array)]

@@ -13,9 +13,9 @@ from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.lowering import CallBuilder, Geometry, Handle, Operand, ScalarRule, Walk
 from graphc.ir.op import Kernel as KernelLowering
 from graphc.ir.op import Reduce, Scalar, Strided
-from graphc.ir.types import HALVES, contiguous_strides
+from graphc.ir.types import HALVES, Array, contiguous_strides
 from graphc.lower import precision, products
-from graphc.lower.buffers import Buffers
+from graphc.lower.buffers import Buffers, Constants
 from graphc.lower.convolution import calls as convolution
 from graphc.lower.expression import Expression
 from graphc.lower.fuse import Group
@@ -27,8 +27,11 @@ Emit = Callable[[Stmt], None]
 class Calls:
     """What a `Kernel` lowering sees as `k`: a `CallBuilder` that emits statements, each with a note of the nodes it is for."""
 
-    def __init__(self, buffers: Buffers, emit: Emit, note: str, nodes: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, buffers: Buffers, constants: Constants, emit: Emit, note: str, nodes: tuple[int, ...] = ()
+    ) -> None:
         self.buffers = buffers
+        self.constants = constants
         self.note = note
         self.nodes = nodes
         self._emit = emit
@@ -40,6 +43,10 @@ class Calls:
     def temp(self, type: TensorType) -> Operand:
         """Scratch memory."""
         return Operand(self.buffers.new(type), type)
+
+    def table(self, array: Array) -> Operand:
+        """A constant array, which must not change; there is one of each."""
+        return Operand(self.constants.table(array, self.buffers), TensorType.of(array))
 
     def _call(self, kernel: Kernel, *operands: Operand) -> None:
         self._emit(Call(kernel, tuple(x.buffer for x in operands), self.note, nodes=self.nodes))
@@ -422,7 +429,16 @@ class LoopBuilder:
         )
 
     def _read(self, node: Node) -> list[_Read]:
-        """How a node reads its operands; those from outside the group get their places."""
+        """How a node reads its operands; those from outside the group get their places.
+
+        LoweringError GC181 for complex numbers: loops know their parts alone.
+        """
+        read = node.inputs[: self._count(node)]
+        whole = [t.dtype for t in (*node.types, *map(self.graph.type, read)) if t.is_complex]
+        if whole and (node.type.is_complex or not isinstance(node.lower, Strided)):
+            raise LoweringError(
+                f"{node.op.name} has no kernel for {whole[0]}", code="GC181", loc=node.loc, nodes=[node.id]
+            )
         return [self._operand(node, i) for i in range(self._count(node))]
 
     def _operand(self, node: Node, index: int) -> _Read:
@@ -439,5 +455,5 @@ class LoopBuilder:
         place = self._places.setdefault(key, len(self.operands))
         if place == len(self.operands):
             self.operands.append(buffer)
-            self._accesses.append(Access(type.dtype, strides, offset, self.buffers.type(buffer).size))
+            self._accesses.append(Access(type.part, strides, offset, self.buffers.type(buffer).size))
         return _Read("input", place)

@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from graphc.errors import LoweringError
-from graphc.ir import Graph, Node, TensorType, Value
-from graphc.ir.types import COMPLEX, Array
-from graphc.lower.body import Body, Constants
-from graphc.lower.buffers import Buffers
+from graphc.ir import Graph, TensorType, Value
+from graphc.ir.types import Array
+from graphc.lower.body import Body
+from graphc.lower.buffers import Buffers, Constants
 from graphc.lower.pipeline import REWRITES, Stage, run
 from graphc.lower.rewrite import Context, Rewrite, Statements
 from graphc_codegen.program import Program
@@ -65,14 +64,13 @@ def lower(
     Raises LoweringError GC181/GC182 with the user's line for what has no kernel; VerifyError as `pipeline.run` does.
     """
     start = time.perf_counter()
-    _require_real(graph)
     buffers, constants = Buffers(bfloat16=bfloat16), Constants()
     inputs = [n for n in map(graph.node, graph.inputs) if n.op.name == "Input"]
     params = [n for n in map(graph.node, graph.inputs) if n.op.name == "Param"]
     bound = {Value(n.id): buffers.new(n.type, "input", i) for i, n in enumerate(inputs)}
     bound |= {Value(n.id): buffers.new(n.type, "param", i) for i, n in enumerate(params)}
     body, results = _fused(graph, buffers, constants, bound)
-    arrays = tuple(n.attrs["value"].array for n in constants.values)
+    arrays = tuple(constants.arrays)
     context = Context(
         buffers,
         results=tuple(buffer for buffer, _ in results),
@@ -101,32 +99,6 @@ def lower(
         },
         tuple(stages),
     )
-
-
-def _require_real(graph: Graph) -> None:
-    """LoweringError GC181 for a node of the graph or its subgraphs that has to do with complex numbers: the first one, or
-    the first without a lowering, for which the others are there.
-    """
-    if not graph.owners() and not any(t.dtype in COMPLEX for node in graph.nodes() for t in node.types):
-        return
-    returned = {r.value.node for r in graph.results}
-    found: list[tuple[bool, Node, str]] = []
-    for node in graph:
-        for _, inner in node.graphs():
-            _require_real(inner)
-        if node.op.name in ("Input", "Param", "Constant") and node.id not in returned:
-            continue
-        types = (*node.types, *map(graph.type, node.inputs))
-        found += [(node.lower is not None, node, t.dtype) for t in types if t.is_complex]
-    if found:
-        _, node, dtype = min(found, key=lambda entry: entry[0])
-        raise LoweringError(
-            f"{node.op.name} has no kernel for {dtype}: complex numbers are computed by eager calls only",
-            code="GC181",
-            loc=node.loc,
-            nodes=[node.id],
-            help="graphc.set_context(mode=graphc.PYNATIVE_MODE) runs Cells and gradients op by op",
-        )
 
 
 def _fused(

@@ -39,7 +39,7 @@ class Views:
         #: The values that they are parts of.
         self.wholes = set(self.parts.values())
         self.nodes = set(self._rearranging)
-        read = {n.id for n in graph if isinstance(n.lower, Strided) and n.id not in self.nodes and _plain(n.type)}
+        read = {n.id for n in graph if self._may_be_read(n)}
         self.nodes |= read
         while read:
             # Without one of them others may begin somewhere else.
@@ -48,6 +48,12 @@ class Views:
                 break
             read -= lost
             self.nodes -= lost
+
+    def _may_be_read(self, node: Node) -> bool:
+        """Whether a node rearranges floats, and no parts of complex numbers."""
+        if not isinstance(node.lower, Strided) or node.id in self.nodes:
+            return False
+        return _plain(node.type) and not self.graph.type(node.inputs[0]).is_complex
 
     def read(self, value: Value) -> View | None:
         """How an operand lies in the memory of the value behind it; None: as it is, contiguous."""

@@ -7,6 +7,7 @@ from graphc.passes.attention import fuse_attention
 from graphc.passes.autodiff import autodiff
 from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
+from graphc.passes.complex_parts import split_complex
 from graphc.passes.entropy import fuse_cross_entropy
 from graphc.passes.named import find, up_to
 from graphc.passes.order import order_writes
@@ -51,6 +52,7 @@ __all__ = [
     "same_meaning",
     "scatter_reductions",
     "simplify",
+    "split_complex",
     "split_scans",
     "up_to",
 ]

@@ -22,6 +22,7 @@ from graphc.passes.attention import fuse_attention
 from graphc.passes.autodiff import autodiff
 from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
+from graphc.passes.complex_parts import split_complex
 from graphc.passes.entropy import fuse_cross_entropy
 from graphc.passes.order import order_writes
 from graphc.passes.pooling import pool_before_relu
@@ -40,6 +41,8 @@ PIPELINE: tuple[Pass, ...] = (
     autodiff,
     # While each gradient still has its forward node.
     cut_stages,
+    # The gradient of complex numbers has been taken as that of complex numbers; all that follows sees real ones.
+    split_complex,
     simplify,
     scatter_reductions,
     cse,
@@ -54,8 +57,10 @@ PIPELINE: tuple[Pass, ...] = (
 )
 
 
-#: Passes that add numbers up in another order, so that the last bits of sums may change.
-REASSOCIATING = frozenset({"fuse_attention", "fuse_cross_entropy", "split_scans", "scatter_reductions"})
+#: Passes that compute numbers in another order, so that their last bits may change.
+REASSOCIATING = frozenset(
+    {"fuse_attention", "fuse_cross_entropy", "split_complex", "split_scans", "scatter_reductions"}
+)
 
 
 @dataclass(frozen=True)
@@ -183,7 +188,11 @@ def same_meaning(before: Graph, after: Graph, seed: int = 0, *, who: str = "a pa
     inputs: dict[int, Any] = {}
     for id in before.inputs:
         type = before.node(id).type
-        array = rng.uniform(0.1, 1.0, type.shape) if type.is_float else rng.integers(0, 2, type.shape)
+        array: Any = rng.integers(0, 2, type.shape)
+        if type.is_float or type.is_complex:
+            array = rng.uniform(0.1, 1.0, type.shape)
+        if type.is_complex:
+            array = array + 1j * rng.uniform(0.1, 1.0, type.shape)
         inputs[id] = array.astype(type.numpy)
     one, other = (reference.run(g, inputs, exact=not exact) for g in (before, after))
     for x, y in zip(one.results, other.results, strict=True):

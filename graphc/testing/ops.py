@@ -21,6 +21,7 @@ from graphc.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, UNSIGNED, TensorT
 from graphc.lower import lower
 from graphc.ops.declared import reference
 from graphc.ops.user_kernels import is_users
+from graphc.passes import split_complex
 from graphc.testing.gradients import check_gradient
 from graphc.testing.mapped import check_mapped
 from graphc_codegen import compile_program
@@ -140,15 +141,15 @@ def check_kernel(name: str, *, checked: bool = False) -> None:
     Each sample is tried in its own dtypes; `check_dtypes` tries others.
     """
     graph, inputs = sample_graph(name, samples_of(name))
-    unknown = sorted({graph.node(i).type.dtype for i in graph.inputs} - set(ITEMSIZE))
+    unknown = sorted({graph.node(i).type.dtype for i in graph.inputs} - {*ITEMSIZE, *COMPLEX})
     _require(not unknown, f"{name}: kernels do not know the dtypes of its samples: {', '.join(unknown)}")
     before = {i: x.copy() for i, x in inputs.items()}
-    lowered = lower(graph, canary=True)
+    lowered = lower(split_complex(graph), canary=True)
     bound = compile_program(lowered.program, cache_dir=None, checked=checked).bind([], list(lowered.constants))
     bound.run([np.ascontiguousarray(inputs[i]).reshape(inputs[i].shape) for i in lowered.inputs])
     bound.check_canaries()
     for number, ((buffer, type), expected) in enumerate(zip(lowered.results, _oracle(get_op(name)), strict=True)):
-        got = bound.read(buffer).reshape(type.shape)
+        got = bound.read(buffer, type.shape, type.dtype)
         _require(got.dtype == type.numpy, f"{name}: result {number} has dtype {got.dtype}, not {type}")
         np.testing.assert_allclose(got, expected, TOLERANCE, TOLERANCE, err_msg=f"{name}: result {number}")
     for i, x in inputs.items():
@@ -210,11 +211,11 @@ def _near(got: Any, wanted: Any, tolerance: float, message: str) -> None:
 
 def _by_kernels(graph: Graph, inputs: dict[int, Any]) -> list[Any]:
     """The results by native kernels, which stay in their memory."""
-    lowered = lower(graph, canary=True)
+    lowered = lower(split_complex(graph), canary=True)
     bound = compile_program(lowered.program, cache_dir=None).bind([], list(lowered.constants))
     bound.run([np.ascontiguousarray(inputs[i]).reshape(inputs[i].shape) for i in lowered.inputs])
     bound.check_canaries()
-    return [bound.read(buffer).reshape(type.shape) for buffer, type in lowered.results]
+    return [bound.read(buffer, type.shape, type.dtype) for buffer, type in lowered.results]
 
 
 def _in_dtype(samples: Iterable[Sample], dtype: str) -> list[Sample]:
@@ -256,7 +257,7 @@ def _is_taken(name: str, sample: Sample) -> bool:
 def _compiles(name: str, sample: Sample) -> bool:
     """Whether there is a kernel for a sample."""
     try:
-        lower(sample_graph(name, [sample])[0])
+        lower(split_complex(sample_graph(name, [sample])[0]))
     except LoweringError:
         return False
     return True

@@ -36,7 +36,7 @@ def close_to_reference(graph: Graph, lowered: Lowered) -> None:
     step.run([feed[i] for i in lowered.inputs])
     step.check_canaries()
     for (buffer, type), want in zip(lowered.results, reference.run(graph, feed).results, strict=True):
-        got = step.read(buffer).reshape(type.shape)
+        got = step.read(buffer, type.shape, type.dtype)
         np.testing.assert_allclose(got, want, rtol=0, atol=2e-6 * np.abs(want).max())
 
 
@@ -63,7 +63,7 @@ def agree(graph: Graph, inputs: Mapping[int, Any], *, checked: bool, canary: boo
         for i, array in zip(lowered.inputs, given, strict=True):
             np.testing.assert_array_equal(array, feed[i], err_msg=f"input %{i} was changed")
         for result, (buffer, type), want in zip(graph.results, lowered.results, wanted.results, strict=True):
-            got = step.read(buffer).reshape(type.shape)
+            got = step.read(buffer, type.shape, type.dtype)
             if got.dtype != type.numpy:
                 raise AssertionError(f"result {result.name} has dtype {got.dtype}, not {type}")
             np.testing.assert_array_equal(got, want, err_msg=f"result {result.name} = {result.value}")

@@ -40,6 +40,15 @@ def _solve(t: Any, a: Any, b: Any) -> Any:
     return ops.matrix_solve(a, b)
 
 
+def _rfft2(t: Any, x: Any) -> Any:
+    """By torch.fft, which `mint` has not."""
+    if hasattr(t, "fft"):
+        return t.fft.rfft2(x)
+    from graphc import ops
+
+    return ops.rfft2(x)
+
+
 #: By name. Nobody tuned for these sizes.
 CASES: dict[str, Case] = {
     # One number after the other.
@@ -189,6 +198,7 @@ CASES: dict[str, Case] = {
     "mean of chosen rows": Case(lambda t, f, x: x[x[:, 0] > 0].mean(0), ((8192, 128),)),
     "places of the chosen": Case(lambda t, f, x: t.nonzero(x > 0), (_ROWS,), gradients=False),
     "distinct numbers": Case(lambda t, f, x: t.unique(t.floor(x * 1000)), ((100000,),), gradients=False),
+    "rfft2": Case(lambda t, f, x: t.abs(_rfft2(t, x)), ((16, 3, 64, 64),)),
     "sort of one row": Case(lambda t, f, x: t.sort(x)[0], ((200000,),)),
     # Layers.
     "softmax of short rows": Case(lambda t, f, x: f.softmax(x, -1), ((8, 8, 256, 64),)),

@@ -32,7 +32,8 @@ from graphc.ops.declared import reference  # noqa: E402
 REFUSED = {
     "AllGatherStart", "AllGatherWait", "AllReduceStart", "AllReduceWait", "AllToAllStart", "AllToAllWait",
     "ReduceScatterStart", "ReduceScatterWait",
-    "AppendLog", "Atan2", "Betainc", "Complex", "Conj", "Eig", "Erfc", "Erfinv", "FFT", "GammaPath", "GammaSlope", "Igamma",
+    "AppendLog", "Atan2", "Betainc", "Complex", "Conj", "Eig", "Erfc", "Erfinv", "FFT", "FourierParts", "GammaPath", "GammaSlope",
+    "HalfFourierParts", "IRFFT", "RFFT", "RealFourierParts", "Igamma",
     "IgammaGradA", "Igammac", "Imag", "LogGamma", "MatrixExp", "NextAfter", "Pinv", "Polygamma", "Qr", "RandomPoisson",
     "Real", "Receive", "Send", "SendEnd", "SendWait", "Svd", "Zeta",
 }  # fmt: skip

@@ -19,6 +19,7 @@ from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
 from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
+from graphc_codegen.kernels.fourier.kernel import FOURIER, FOURIER_HALF, FOURIER_REAL
 from graphc_codegen.kernels.gemm.packed import PACK_FACTOR, PACK_PANELS
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
@@ -93,6 +94,9 @@ EMITTERS: dict[str, Emitter] = {
     "first_places": FIRST_PLACES,
     "nonzero": NONZERO,
     "search": SEARCH,
+    "fourier": FOURIER,
+    "fourier_real": FOURIER_REAL,
+    "fourier_half": FOURIER_HALF,
     "cholesky": CHOLESKY,
     "lu": LU,
     "lu_solve": LU_SOLVE,

@@ -84,29 +84,35 @@ class Bound(ABC):
     def _input(self, buffer: Buffer) -> Array:
         """The array that stood for an input in the last run."""
 
-    def read(self, buffer_id: int) -> Array:
-        """A copy of a buffer, with its shape and dtype. Raises KeyError for an unknown buffer."""
-        return self.reader(buffer_id)()
+    def read(self, buffer_id: int, shape: tuple[int, ...] | None = None, dtype: str | None = None) -> Array:
+        """A copy of a buffer, maybe as `memory` says. Raises KeyError for an unknown buffer."""
+        return self.reader(buffer_id, shape, dtype)()
 
-    def reader(self, buffer_id: int, shape: tuple[int, ...] | None = None) -> Callable[[], Array]:
-        """What returns a copy of a buffer at the time of the call, maybe in another shape. Raises KeyError as `read`."""
-        buffer = self._buffers[buffer_id]
-        if buffer.space == "input":  # each run may have another array
-            return lambda: self._view(buffer).reshape(buffer.shape if shape is None else shape).copy()
-        return self.memory(buffer_id, shape).copy
+    def reader(
+        self, buffer_id: int, shape: tuple[int, ...] | None = None, dtype: str | None = None
+    ) -> Callable[[], Array]:
+        """What returns a copy of a buffer at the time of the call, maybe as `memory` says. Raises KeyError as `read`."""
+        if self._buffers[buffer_id].space == "input":  # each run may have another array
+            return lambda: self.memory(buffer_id, shape, dtype).copy()
+        return self.memory(buffer_id, shape, dtype).copy
 
     def readers(
-        self, results: Sequence[tuple[int, tuple[int, ...]]], *, kept: bool = False
+        self, results: Sequence[tuple[int, tuple[int, ...], str]], *, kept: bool = False
     ) -> list[Callable[[], Array]]:
-        """A `reader` for every buffer and shape. Unless they are `kept`, runs may make large results in memory that their
+        """A `reader` for every buffer, shape and dtype. Unless they are `kept`, runs may make large results in memory that their
         reader gives away, where nothing else finds them.
         """
-        return [self.reader(id, shape) for id, shape in results]
+        return [self.reader(id, shape, dtype) for id, shape, dtype in results]
 
-    def memory(self, buffer_id: int, shape: tuple[int, ...] | None = None) -> Array:
-        """The memory of a buffer itself, maybe in another shape; an input's is that of the last run. KeyError as `read`."""
+    def memory(self, buffer_id: int, shape: tuple[int, ...] | None = None, dtype: str | None = None) -> Array:
+        """The memory of a buffer itself, maybe in another shape and dtype, as where pairs of floats are complex numbers; an
+        input's is that of the last run. KeyError as `read`.
+        """
         buffer = self._buffers[buffer_id]
-        return self._view(buffer).reshape(buffer.shape if shape is None else shape)
+        view = self._view(buffer)
+        if dtype is not None and dtype != buffer.dtype:
+            view = view.view(numpy_dtype(dtype))
+        return view.reshape(buffer.shape if shape is None else shape)
 
     def check_canaries(self) -> None:
         """Raise CanaryError, naming the neighbours, if bytes between arena buffers changed since the binding.
@@ -138,14 +144,19 @@ def _arrays(program: Program, space: str, arrays: Sequence[Array]) -> list[Array
     if len(arrays) < needed:
         raise ValueError(f"the program needs {needed} {space}s, got {len(arrays)}")
     for b in buffers:
-        a, name = arrays[b.position], f"{space} {b.position} (buffer {b.id})"
+        a, name = as_pairs(arrays[b.position]), f"{space} {b.position} (buffer {b.id})"
         if a.dtype.name != b.dtype or a.size != b.size:
             raise ValueError(f"{name} must be {b.dtype} with {b.size} elements, not {a.dtype.name} with {a.size}")
         if not a.flags.c_contiguous or not a.flags.aligned or not a.dtype.isnative:
             raise ValueError(f"{name} must be a C-contiguous, aligned array")
         if space == "param" and not a.flags.writeable:
             raise ValueError(f"{name} is read-only, but parameters are updated in place")
-    return list(arrays)
+    return [as_pairs(a) for a in arrays]
+
+
+def as_pairs(a: Array) -> Array:
+    """Complex numbers as pairs of floats along a new last axis, in the same memory if contiguous; others as they are."""
+    return a[..., None].view(a.real.dtype) if a.dtype.kind == "c" and a.flags.c_contiguous else a
 
 
 def _gaps(program: Program) -> list[tuple[int, int, list[int]]]:

@@ -37,7 +37,7 @@ from graphc_codegen.program import (
     symbol,
     written,
 )
-from graphc_codegen.run.bound import Array, Bound
+from graphc_codegen.run.bound import Array, Bound, as_pairs
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.text.functions import LOOP_WORDS, WINDOW_WORDS, safe
 from graphc_codegen.text.render import Rendered
@@ -89,13 +89,13 @@ class CheckedBound(Bound):
         if len(inputs) != needed:
             raise RuntimeError(f"the program has {needed} inputs, got {len(inputs)}")
         for b in self._inputs:
-            a = inputs[b.position]
+            a = as_pairs(inputs[b.position])
             if a.dtype.name != b.dtype or a.shape != b.shape or not a.flags.c_contiguous:
                 raise CheckedError(
                     f"input {b.position} (buffer {b.id}) must be a contiguous {b.dtype}{list(b.shape)}, "
                     f"not {a.dtype.name}{list(a.shape)}"
                 )
-        self._given = list(inputs)
+        self._given = [as_pairs(a) for a in inputs]
 
     def _input(self, buffer: Buffer) -> Array:
         if not self._given:

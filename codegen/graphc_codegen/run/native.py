@@ -147,31 +147,31 @@ class NativeBound(Bound):
             raise self._failed(status)
 
     def readers(
-        self, results: Sequence[tuple[int, tuple[int, ...]]], *, kept: bool = False
+        self, results: Sequence[tuple[int, tuple[int, ...], str]], *, kept: bool = False
     ) -> list[Callable[[], Array]]:
         readers = super().readers(results, kept=kept)
-        times = Counter(id for id, _ in results)
+        times = Counter(id for id, *_ in results)
         windows = {b.position for b in self._buffers.values() if b.space == "window"}
         slots: dict[int, list[int]] = {}
         for slot, id in enumerate(self._rendered.slots):
             slots.setdefault(id, []).append(slot)
         self._given = []
-        for k, (id, shape) in enumerate(results):
+        for k, (id, shape, dtype) in enumerate(results):
             buffer = self._buffers[id]
             alone = times[id] == 1 and id not in windows and id in slots
             if kept or not alone or buffer.space != "arena" or buffer.nbytes < _LARGE:
                 continue
             each = range(0, self._tables.size, self._tables.shape[1])
             self._given.append((buffer, [table + slot for table in each for slot in slots[id]], []))
-            readers[k] = partial(self._give, buffer, shape, readers[k])
+            readers[k] = partial(self._give, buffer, (shape, dtype), readers[k])
         return readers
 
-    def _give(self, buffer: Buffer, shape: tuple[int, ...], copied: Callable[[], Array]) -> Array:
+    def _give(self, buffer: Buffer, type: tuple[tuple[int, ...], str], copied: Callable[[], Array]) -> Array:
         """The memory of a result of the last run; if it was given away, or the entry was called otherwise, a copy of the
         program's.
         """
         made = self._fresh.pop(buffer.id, None)
-        return copied() if made is None else made.view(numpy_dtype(buffer.dtype)).reshape(shape)
+        return copied() if made is None else made.view(numpy_dtype(type[1])).reshape(type[0])
 
     def _put_results(self) -> None:
         """Write addresses of new memory into the pointer table."""

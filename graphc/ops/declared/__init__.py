@@ -22,6 +22,7 @@ from graphc.ops.declared import (  # noqa: F401
     elementwise,
     error_function,
     fourier,
+    fourier_parts,
     indexing,
     log,
     lu,

@@ -5,12 +5,15 @@ Gradients follow `graphc.passes.autodiff`: a rule with a complex result gets and
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from graphc.errors import DTypeError
 from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
-from graphc.ir.op import Attrs, TypeRule, Types
-from graphc.ir.types import COMPLEX
+from graphc.ir.lowering import CallBuilder, Operand
+from graphc.ir.op import Attrs, Kernel, Operands, Strided, TypeRule, Types
+from graphc.ir.types import COMPLEX, contiguous_strides
 from graphc.ops.declared.rules import Array, broadcast_shape, check_dtype, floats, same_dtype, unbroadcast
 
 #: The complex dtype whose parts are of a dtype.
@@ -39,6 +42,18 @@ def _complex_ref(real: Array, imag: Array) -> Array:
     return made
 
 
+def _complex_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    """In memory parts take turns."""
+    (whole,) = outputs
+    shape = whole.type.shape
+    memory = Operand(whole.buffer, TensorType(whole.type.part, (*shape, 2)))
+    for place, x in enumerate(inputs):
+        lead = len(shape) - x.type.rank
+        own = contiguous_strides(x.type.shape)
+        strides = [0 if a < lead or x.type.shape[a - lead] == 1 else own[a - lead] for a in range(len(shape))]
+        k.copy(x, memory, shape, 0, strides, place, [2 * step for step in contiguous_strides(shape)])
+
+
 op(
     "Complex",
     "real imag",
@@ -46,12 +61,13 @@ op(
     ref=_complex_ref,
     # The second is that of the conjugate.
     grad=lambda g, n, dy: [unbroadcast(g, g.Real(dy), n.real), unbroadcast(g, g.Neg(g.Imag(dy)), n.imag)],
+    lower=Kernel(_complex_lower, tuple(WHOLE)),
     samples=lambda: [
         Sample((floats(3, 5), floats(3, 5, seed=1)), grad=(0, 1)),
         Sample((floats(3, 1), floats(4, seed=1)), grad=(0, 1)),
         Sample((floats(), floats(2, seed=1)), grad=(0, 1)),
     ],
-    doc="real + i imag, broadcast; eager calls only",
+    doc="real + i imag, broadcast",
 )
 
 
@@ -61,6 +77,14 @@ def _of_complex(name: str, part: bool) -> TypeRule:
         return (TensorType(types[0].part if part else types[0].dtype, types[0].shape),)
 
     return infer
+
+
+def _part_of(place: int) -> Callable[[TensorType, Attrs], tuple[int, tuple[int, ...]]]:
+    """In memory complex numbers are pairs: how one part of all is walked."""
+    return lambda x, attrs: (
+        place,
+        tuple(0 if n == 1 else 2 * step for n, step in zip(x.shape, contiguous_strides(x.shape), strict=True)),
+    )
 
 
 def _samples(*, grad: bool = True) -> list[Sample]:
@@ -79,7 +103,7 @@ op(
     ref=np.conj,
     grad=lambda g, n, dy: [g.Conj(dy)],
     samples=_samples,
-    doc="the conjugate; eager calls only",
+    doc="the conjugate",
 )
 
 op(
@@ -88,8 +112,9 @@ op(
     infer=_of_complex("Real", True),
     ref=np.real,
     grad=lambda g, n, dy: [g.Cast(dy, dtype=n.type(n.x).dtype)],
+    lower=Strided(_part_of(0)),
     samples=_samples,
-    doc="the real part; eager calls only",
+    doc="the real part",
 )
 
 op(
@@ -98,6 +123,7 @@ op(
     infer=_of_complex("Imag", True),
     ref=np.imag,
     grad=_imag_grad,
+    lower=Strided(_part_of(1)),
     samples=_samples,
-    doc="the imaginary part; eager calls only",
+    doc="the imaginary part",
 )

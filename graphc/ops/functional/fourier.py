@@ -1,4 +1,4 @@
-"""Fourier transforms with NumPy's meaning and MindSpore's names and dtypes; eager calls only, with gradients."""
+"""Fourier transforms with NumPy's meaning and MindSpore's names and dtypes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ops.declared.fourier import NORMS
+from graphc.ops.declared.fourier import NORMS, OPPOSITE
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.complex import as_complex, conj, real, view_as_real
 from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.elementwise import mul
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.padding import pad
-from graphc.ops.functional.reordering import flip, roll
+from graphc.ops.functional.reordering import roll
 from graphc.ops.functional.shapes import swapaxes
 from graphc.ops.functional.slicing import gather, getitem
 from graphc.ops.tensor.dtype import to_name
@@ -23,8 +23,6 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 Sizes = int | Sequence[int] | None
 
-#: Which direction is scaled, for a transform that computes the other direction.
-_OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 _TAKEN = ("int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 
 
@@ -107,8 +105,10 @@ def _of_real(name: str, input: Any, s: Sizes, dim: Sizes, norm: str | None) -> T
     """The transform of real numbers: of its last axis the first half, which tells the other one."""
     x = _operand(name, input, is_real=True)
     axes, sizes = _axes(name, x, s, dim)
-    made = _transform(name, x, sizes, axes, norm, False)
-    return _cut(made, axes[-1], 0, made.shape[axes[-1]] // 2 + 1)
+    *before, last = axes
+    x = x if sizes is None else _resized(x, last, sizes[-1])
+    made = call("RFFT", x, axis=last, norm=_norm(name, norm))
+    return _transform(name, made, None if sizes is None else sizes[:-1], before, norm, False) if before else made
 
 
 def _to_real(name: str, input: Any, s: Sizes, dim: Sizes, norm: str | None) -> Tensor:
@@ -125,10 +125,7 @@ def _to_real(name: str, input: Any, s: Sizes, dim: Sizes, norm: str | None) -> T
         )
     if before:
         x = _transform(name, x, None if sizes is None else sizes[:-1], before, scaled, True)
-    half = _resized(x, last, size // 2 + 1)
-    rest = flip(conj(_cut(half, last, 1, size - size // 2)), (last,))
-    whole = concat([half, rest], last) if rest.shape[last] else half
-    return real(call("FFT", whole, axes=(last,), inverse=True, norm=scaled))
+    return call("IRFFT", _resized(x, last, size // 2 + 1), axis=last, size=size, norm=scaled)
 
 
 # ---- one axis
@@ -223,12 +220,12 @@ def irfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None =
 
 def hfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
     """`fftn` of a Hermitian signal that is given by the first half of its last axis: real."""
-    return _to_real("hfftn", conj(_operand("hfftn", input)), s, dim, _OPPOSITE[_norm("hfftn", norm)])
+    return _to_real("hfftn", conj(_operand("hfftn", input)), s, dim, OPPOSITE[_norm("hfftn", norm)])
 
 
 def ihfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
     """The inverse of `hfftn`, of real numbers."""
-    return conj(_of_real("ihfftn", input, s, dim, _OPPOSITE[_norm("ihfftn", norm)]))
+    return conj(_of_real("ihfftn", input, s, dim, OPPOSITE[_norm("ihfftn", norm)]))
 
 
 # ---- frequencies
@@ -350,10 +347,11 @@ def stft(
         raise ShapeError(f"{name}: the signal has {length} elements, a window {n_fft}", loc=user_loc())
     places = np.arange(0, length - n_fft + 1, hop)[:, None] + np.arange(n_fft)
     frames = mul(gather(signal, Tensor(places), signal.ndim - 1), _window(name, window, width, n_fft, signal))
-    made = call(
-        "FFT", as_complex(frames), axes=(frames.ndim - 1,), inverse=False, norm="ortho" if normalized else "backward"
-    )
-    made = _cut(made, made.ndim - 1, 0, n_fft // 2 + 1) if half_only else made
+    axis, norm = frames.ndim - 1, "ortho" if normalized else "backward"
+    if half_only:
+        made = call("RFFT", frames, axis=axis, norm=norm)
+    else:
+        made = call("FFT", as_complex(frames), axes=(axis,), inverse=False, norm=norm)
     made = swapaxes(made, -1, -2)
     wants_complex = signal.tensor_type.is_complex if return_complex is None else return_complex
     return made if wants_complex else view_as_real(made)

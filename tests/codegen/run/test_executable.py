@@ -254,7 +254,7 @@ def test_large_results_are_made_in_memory_that_is_given_away() -> None:
     executable = compiled(line(3, n))
     bound = executable.bind([], [])
     assert isinstance(bound, NativeBound)
-    (read,) = bound.readers([(1, (2, n // 2))])
+    (read,) = bound.readers([(1, (2, n // 2), "float32")])
     made = []
     for start in range(2):
         bound.run([np.full(n, start, np.float32)])
@@ -279,7 +279,7 @@ def test_large_results_are_made_in_memory_that_is_given_away() -> None:
 def test_results_that_several_read_are_copied(kept: bool) -> None:
     n = 1 << 14
     bound = compiled(line(2, n)).bind([], [])
-    readers = bound.readers([(1, (n,))] * (1 if kept else 2), kept=kept)
+    readers = bound.readers([(1, (n,), "float32")] * (1 if kept else 2), kept=kept)
     bound.run([np.zeros(n, np.float32)])
     made = [read() for read in (*readers, *readers)]
     assert all(set(a) == {1} for a in made)
@@ -290,7 +290,7 @@ def test_memory_of_results_that_nobody_holds_is_taken_again() -> None:
     """That of one result at the most, and not while a view of it lives."""
     n = 1 << 14
     bound = compiled(line(2, n)).bind([], [])
-    (read,) = bound.readers([(1, (n,))])
+    (read,) = bound.readers([(1, (n,), "float32")])
 
     def run(value: float) -> np.ndarray:
         bound.run([np.full(n, value, np.float32)])

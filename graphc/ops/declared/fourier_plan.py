@@ -1,0 +1,53 @@
+"""How a transform of so many numbers is divided: what its kernel is told, and what becomes two transforms."""
+
+from __future__ import annotations
+
+import math
+
+#: The largest prime of which a kernel makes a stage.
+LARGEST_PRIME = 31
+
+
+def factors(size: int) -> list[int]:
+    """The primes of a number in ascending order."""
+    found, prime = [], 2
+    while size > 1:
+        while size % prime == 0:
+            found.append(prime)
+            size //= prime
+        prime += 1 if prime * prime <= size else max(size - prime, 1)
+    return found
+
+
+def is_smooth(size: int) -> bool:
+    """Whether a kernel has stages for it."""
+    return max(factors(size), default=1) <= LARGEST_PRIME
+
+
+def radices(size: int) -> tuple[int, ...]:
+    """The stages of a transform: fours and an eight or two, then odd primes."""
+    primes = factors(size)
+    twos, odd = primes.count(2), [f for f in primes if f > 2]
+    first = [8] if twos % 2 and twos > 1 else [2] * (twos % 2)
+    return (*first, *[4] * ((twos - (first == [8]) * 3) // 2), *odd) or (1,)
+
+
+#: Rows that are too few for the lanes of a vector, and numbers that are worth two transforms instead, or need them.
+_FEW, _WORTH, _MANY = 8, 256, 8192
+
+
+def divided(size: int, rows: int) -> tuple[int, int] | None:
+    """n and m, of which a transform of n m numbers of a row is made, so that those of its parts stand side by side; or None.
+
+    Of a matrix of n rows the transforms of columns, and then of rows, with turns in between (Bailey, "FFTs in external or
+    hierarchical memory", 1990).
+    """
+    if size < _WORTH or (rows >= _FEW and size <= _MANY):
+        return None
+    best = min((n for n in range(2, math.isqrt(size) + 1) if size % n == 0), key=lambda n: size // n - n, default=1)
+    return (best, size // best) if best >= _FEW else None
+
+
+def convolved(least: int) -> int:
+    """A number of at least so many that has short stages: a power of two, or 3, 5, 9 or 15 times one."""
+    return min(f << max(0, math.ceil(math.log2(least / f))) for f in (1, 3, 5, 9, 15))
