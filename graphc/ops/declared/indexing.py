@@ -91,6 +91,18 @@ def _gather_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: At
     k.call("gather", inputs, outputs, **_gather_params(inputs[0].type, inputs[1].type, attrs["axis"]))
 
 
+def _gather_backward(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    """dy's rows added up where they come from; of places that were found each is another one, so that nothing is to be added."""
+    shape, axis, indices = n.type(n.x).shape, n.axis, n.indices
+    maker = g.graph.node(indices.node)
+    if maker.op.name != "Nonzero" or indices.slot or shape[axis] != maker.types[2].size:
+        return [g.GatherGrad(dy, indices, shape=shape, axis=axis), None]
+    (mask,) = maker.inputs
+    rows = g.Gather(dy, maker.outputs[2], axis=axis)
+    chosen = g.Reshape(mask, shape=(shape[axis], *(1,) * (len(shape) - axis - 1)))
+    return [g.Select(chosen, rows, g.like(0.0, rows)), None]
+
+
 def _gather_grad_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     if inputs[0].type.dtype == "float32":
         k.call("gather_grad", inputs, outputs, **_gather_params(outputs[0].type, inputs[1].type, attrs["axis"]))
@@ -179,7 +191,7 @@ op(
     attrs={"axis": 0},
     infer=_gather_infer,
     ref=_gather_ref,
-    grad=lambda g, n, dy: [g.GatherGrad(dy, n.indices, shape=n.type(n.x).shape, axis=n.axis), None],
+    grad=_gather_backward,
     lower=Kernel(_gather_lower, MOVED),
     batch=_gather_batch,
     pad=padding_places.gathered,
