@@ -1,4 +1,4 @@
-"""A Cell that computes what it is told, with what it is told: for tests that change all this."""
+"""A Cell that computes what it is told, with what it is told: for tests that change all this; results compared."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from graphc import Tensor, nn, ops
 from graphc.attached import KEY
 from graphc.calls import Key
+from graphc.ops.tensor.tree import tensors
 
 X = np.array([1.0, -2.0, 3.0], np.float32)
 
@@ -66,3 +67,12 @@ def compiled_for(net: nn.Cell) -> list[Key]:
 def compiled_times(net: nn.Cell) -> int:
     """How many steps a cell has."""
     return len(compiled_for(net))
+
+
+def close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
+    """Two nests of tensors are the same but for rounding."""
+    one, other = ([x.asnumpy() for x in tensors(each)] for each in (a, b))
+    assert len(one) == len(other) > 0
+    for x, y in zip(one, other, strict=True):
+        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)

@@ -13,8 +13,7 @@ from graphc import Tensor, nn, ops, train
 from graphc.attached import KEY
 from graphc.debug import debug
 from graphc.errors import ArgumentTypeError, ArgumentValueError, PaddingError, SignatureError
-from graphc.ops.tensor.tree import tensors
-from tests.e2e.changing import compiled_times
+from tests.e2e.changing import close, compiled_times
 
 
 class Net(nn.Cell):
@@ -36,14 +35,6 @@ def floats(*shape: int) -> np.ndarray[Any, Any]:
 
 def tokens(*shape: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(sum(shape)).integers(0, 7, shape).astype(np.int32)
-
-
-def close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
-    one, other = ([x.asnumpy() for x in tensors(each)] for each in (a, b))
-    assert len(one) == len(other) > 0
-    for x, y in zip(one, other, strict=True):
-        assert (x.dtype, x.shape) == (y.dtype, y.shape)
-        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
 
 
 def attention(self: Any, x: Any) -> Any:

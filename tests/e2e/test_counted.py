@@ -14,6 +14,7 @@ from graphc.debug import debug
 from graphc.errors import ExportError, GraphcError, PaddingError, ShapeError, TraceError
 from graphc.ops.functional.core import IndexRangeError
 from graphc.ops.tensor.tree import tensors
+from tests.e2e.changing import close
 
 Function = Callable[..., Any]
 
@@ -36,14 +37,6 @@ def masks(shape: tuple[int, ...]) -> list[np.ndarray[Any, Any]]:
     some, one = np.random.default_rng(3).random(shape) > 0.5, np.zeros(shape, bool)
     one[tuple(n // 2 for n in shape)] = True
     return [np.zeros(shape, bool), np.ones(shape, bool), some, one]
-
-
-def close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
-    one, other = ([x.asnumpy() for x in tensors(each)] for each in (a, b))
-    assert len(one) == len(other) > 0
-    for x, y in zip(one, other, strict=True):
-        assert (x.dtype, x.shape) == (y.dtype, y.shape)
-        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
 
 
 def changed(x: Any, m: Any, by: Function, value: bool = True) -> Any:
