@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.activation import softmax
 from graphc.ops.functional.arithmetic import div
@@ -59,11 +58,7 @@ def sizes(owner: str, shape: Any) -> tuple[int, ...]:
 
 def _common(owner: str, shape: tuple[int, ...], *parameters: Tensor) -> tuple[int, ...]:
     """The shape that a shape and tensors are broadcast to."""
-    try:
-        return np.broadcast_shapes(shape, *(p.shape for p in parameters))
-    except ValueError:
-        given = ", ".join(str(p.tensor_type) for p in parameters)
-        raise ShapeError(f"{owner}: shape {shape} and {given} cannot be broadcast", loc=user_loc()) from None
+    return broadcast_shapes(owner, shape, *(p.shape for p in parameters))
 
 
 def _float(owner: str, name: str, x: Any) -> Tensor:

@@ -13,7 +13,7 @@ from graphc.ops.functional.create import eye
 from graphc.ops.functional.diagonals import tril, triu
 from graphc.ops.functional.elementwise import add, equal, mul
 from graphc.ops.functional.joining import concat
-from graphc.ops.functional.products import matmul
+from graphc.ops.functional.products import broadcast_batches, matmul
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, swapaxes
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.solve import eliminated, exchanged, matrices
@@ -27,7 +27,7 @@ def _together(owner: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         raise ShapeError(
             f"{owner}: {a.tensor_type} and right sides {b.tensor_type} have different rows", loc=user_loc()
         )
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    lead = broadcast_batches(owner, a, b)
     return tuple(x if x.shape[:-2] == lead else broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b))  # type: ignore[return-value]
 
 

@@ -103,19 +103,19 @@ def normal(shape: Sequence[int], mean: Operand, stddev: Operand, seed: int | Non
 
 def randn(*size: int, dtype: Any = None, seed: int | None = None) -> Tensor:
     """Standard normal numbers; float32 by default."""
-    return cast(standard_normal(as_shape(size), seed), dtype or "float32")
+    return cast(standard_normal(as_shape(size), seed), "float32" if dtype is None else dtype)
 
 
 def randn_like(input: Tensor, seed: int | None = None, dtype: Any = None) -> Tensor:
     """Standard normal numbers in the shape, and by default the dtype, of a tensor."""
     real_only("randn_like", input)
-    return cast(standard_normal(input.shape, seed), dtype or input.dtype)
+    return cast(standard_normal(input.shape, seed), input.dtype if dtype is None else dtype)
 
 
 def rand_like(input: Tensor, seed: int | None = None, dtype: Any = None) -> Tensor:
     """Numbers, uniform in [0, 1), in the shape, and by default the dtype, of a tensor."""
     real_only("rand_like", input)
-    return cast(_unit(input.shape, seed), dtype or input.dtype)
+    return cast(_unit(input.shape, seed), input.dtype if dtype is None else dtype)
 
 
 def randint(low: Any, high: Any, size: Sequence[int], seed: int | None = None, *, dtype: Any = None) -> Tensor:
@@ -124,8 +124,8 @@ def randint(low: Any, high: Any, size: Sequence[int], seed: int | None = None, *
     if isinstance(low, int) and isinstance(high, int) and high - low > 1 << 24:
         return integers_from(generator(seed or None), tuple(size), low, high, name)
     span = sub(high, low)
-    steps = cast_to(floor(mul(_unit(tuple(size), seed), cast(span, "float32"))), name)
-    return add(minimum(steps, sub(cast(span, name), 1)), cast(low, name))
+    steps = cast_to(floor(mul(_unit(tuple(size), seed), cast(span, "float32"))), "int64")
+    return cast(add(minimum(steps, sub(cast(span, "int64"), 1)), cast(low, "int64")), name)
 
 
 def integers_from(state: Parameter, shape: Sequence[int], low: int, high: int, dtype: str) -> Tensor:
