@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -35,6 +36,7 @@ from graphc.lower import lower
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.printing import PrintLog
 from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.seed import drawing
 from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.shown import Shown
@@ -161,6 +163,8 @@ class CompiledStep(Shown):
         # Behind these there is one more with `find_nan`.
         self._results = self._lowered.results[: len(self.graph.results)]
         self._lock = rlock() if turns is None else turns
+        #: What steps of other cells, which draw of the same random states, hold too.
+        self._drawing = drawing if any(p.is_shared_state for p in written) else nullcontext()
         self._canary = on.canary
         with failing("making room for the step", outermost=True, deep=True):
             self._bind()
@@ -311,7 +315,7 @@ class CompiledStep(Shown):
 
     def run(self, arrays: list[Array]) -> Any:
         """One step on checked inputs. What the optimizers in it refuse is refused before anything is changed."""
-        with self._lock:
+        with self._lock, self._drawing:
             for check in self._checks:
                 check()
             if self._moves != Parameter.moves:
@@ -360,7 +364,7 @@ class CompiledStep(Shown):
         written = [id for id, _ in results if id not in inputs]
         arrays: list[list[Array]] = []
         begin = 0
-        with self._lock:
+        with self._lock, self._drawing:
             while begin < steps:
                 limits = [check() for check in self._checks] + [watch.limit() for watch in self._watches]
                 limits += [1] if self._prints or self._counted is not None else []

@@ -30,11 +30,11 @@ from graphc.ops.functional.elementwise import (
 )
 from graphc.ops.functional.extrema import arange_along, place
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.random import normal_from, standard_laplace, uniform_from
+from graphc.ops.functional.random import next_key, normal_from, standard_laplace, uniform_from
 from graphc.ops.functional.reduce import reduce_all
 from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import broadcast_to
-from graphc.ops.functional.state import assign_add, stop_gradient
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.dtype import float32, to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import generator
@@ -136,9 +136,7 @@ def _poisson_numbers(owner: str, rate: Tensor, shape: tuple[int, ...], seed: int
     fair = logical_and(greater_equal(rate, 0.0), less(rate, 1e18))
     require(reduce_all(fair), f"{owner}: rates must be finite and not negative")
     state = generator(seed or None)
-    key = call("RandomKey", state)
-    assign_add(state, 1)
-    return call("RandomPoisson", key, stop_gradient(broadcast_to(rate, shape)))
+    return call("RandomPoisson", next_key(state), stop_gradient(broadcast_to(rate, shape)))
 
 
 def poisson(shape: Any, mean: Tensor, seed: int | None = None) -> Tensor:

@@ -28,7 +28,7 @@ from graphc.ops.functional.sorting import argsort
 from graphc.ops.functional.state import assign_add
 from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.seed import generator
+from graphc.ops.tensor.seed import drawing, generator
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -37,10 +37,16 @@ def uniform_from(state: Parameter, shape: Sequence[int]) -> Tensor:
     return _drawn("RandomUniform", state, shape)
 
 
+def next_key(state: Parameter) -> Tensor:
+    """What the next numbers are made of; the state moves on. One draw at a time: threads get different ones."""
+    with drawing:
+        key = call("RandomKey", state)
+        assign_add(state, 1)
+    return key
+
+
 def _drawn(op: str, state: Parameter, shape: Sequence[int]) -> Tensor:
-    key = call("RandomKey", state)
-    assign_add(state, 1)
-    return call(op, key, shape=as_shape(shape))
+    return call(op, next_key(state), shape=as_shape(shape))
 
 
 def rand(*size: int, dtype: Any = None, seed: int | None = None) -> Tensor:
