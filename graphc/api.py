@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -35,8 +36,9 @@ from graphc.lower import lower
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.printing import PrintLog
 from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.seed import drawing
 from graphc.ops.tensor.tensor import Tensor, require_array
-from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
+from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.shown import Shown
 from graphc.trace import Traced
 from graphc_codegen import errors as generator
@@ -161,6 +163,8 @@ class CompiledStep(Shown):
         # Behind these there is one more with `find_nan`.
         self._results = self._lowered.results[: len(self.graph.results)]
         self._lock = rlock() if turns is None else turns
+        #: What steps of other cells, which draw of the same random states, hold too.
+        self._drawing = drawing if any(p.is_shared_state for p in written) else nullcontext()
         self._canary = on.canary
         with failing("making room for the step", outermost=True, deep=True):
             self._bind()
@@ -311,7 +315,7 @@ class CompiledStep(Shown):
 
     def run(self, arrays: list[Array]) -> Any:
         """One step on checked inputs. What the optimizers in it refuse is refused before anything is changed."""
-        with self._lock:
+        with self._lock, self._drawing:
             for check in self._checks:
                 check()
             if self._moves != Parameter.moves:
@@ -360,7 +364,7 @@ class CompiledStep(Shown):
         written = [id for id, _ in results if id not in inputs]
         arrays: list[list[Array]] = []
         begin = 0
-        with self._lock:
+        with self._lock, self._drawing:
             while begin < steps:
                 limits = [check() for check in self._checks] + [watch.limit() for watch in self._watches]
                 limits += [1] if self._prints or self._counted is not None else []
@@ -494,8 +498,10 @@ class CompiledStep(Shown):
         reasons = []
         if len(leaves) == len(self._references) and not self._same_references(leaves):
             reasons.append("another Parameter is given than it was compiled for")
-        if not self._same_constants(structure):
-            reasons.append(self._other_structure(leaves, structure))
+        if len(leaves) != len(self._types):
+            reasons.append(f"{len(leaves)} tensors are given, it was compiled for {len(self._types)}")
+        elif not self._same_constants(structure):
+            reasons.append(arguments.other_structure(structure, self._structure, self._reads))
         for i, (x, want) in enumerate(zip(leaves, self._types, strict=False)):
             if x.tensor_type != want:
                 name = self._names[i]
@@ -506,13 +512,3 @@ class CompiledStep(Shown):
             details=reasons,
             help="compile again for these inputs, or call the cell itself, which compiles once per signature",
         )
-
-    def _other_structure(self, leaves: list[Tensor], structure: Structure) -> str:
-        if len(leaves) != len(self._types):
-            return f"{len(leaves)} tensors are given, it was compiled for {len(self._types)}"
-        given, compiled = (list(fixed_values(s)) for s in (structure, self._structure))
-        for a, b in zip(given, compiled, strict=False):
-            if not arguments.same_value(a, b, self._reads):
-                other = repr(b) if repr(a) != repr(b) else "another one"
-                return f"the Python value {a!r} is given, it was compiled for {other}"
-        return "the arguments are nested, named or counted otherwise"

@@ -196,9 +196,10 @@ def constructor(function: Callable[P, None], owner: str) -> Callable[P, None]:
 
 def refuse_call(function: Callable[..., Any], error: TypeError, name: str = "") -> None:
     """Raise ArgumentTypeError (GC100) in place of an error that the call of a function raised before its first line: that of
-    arguments which it has not, or which are missing. `name` is what users know the function by, if not its own.
+    arguments which it has not, or which are missing. So too if it hands its arguments on to a function that has them not.
+    `name` is what users know the function by, if not its own.
     """
-    if error.__traceback__ is None or error.__traceback__.tb_next is not None or isinstance(error, GraphcError):
+    if isinstance(error, GraphcError) or not (_before_first_line(error) or _handed_on(function, error)):
         return
     name = name or function.__name__.strip("_")
     known = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values() if p.name != "self"]
@@ -207,10 +208,32 @@ def refuse_call(function: Callable[..., Any], error: TypeError, name: str = "") 
     what = str(error).partition("() ")[2].partition(". Did you mean")[0]
     given = re.search(r"unexpected keyword argument '(\w+)'", what)
     raise ArgumentTypeError(
-        f"{name}: {what}; its arguments are {accepted}",
+        f"{name}: {what}; {_how_called(function, accepted)}",
         loc=user_loc(),
         help=question(nearest_argument(given[1], accepted.parameters)) if given else None,
     ) from None
+
+
+def _how_called(function: Callable[..., Any], accepted: inspect.Signature) -> str:
+    """What arguments a function takes; where its signature leaves that open, as its docstring begins."""
+    kinds = {p.kind for p in accepted.parameters.values()}
+    told = (inspect.getdoc(function) or "").partition("\n\n")[0]
+    open_ended = kinds and kinds <= {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    return " ".join(told.split()) if told and open_ended else f"its arguments are {accepted}"
+
+
+def _before_first_line(error: TypeError) -> bool:
+    return error.__traceback__ is not None and error.__traceback__.tb_next is None
+
+
+def _handed_on(function: Callable[..., Any], error: TypeError) -> bool:
+    """Whether an error is that of a call in a function's own lines, which has arguments of any number or name to hand on."""
+    entries = _entries(error.__traceback__)
+    code = getattr(function, "__code__", None)
+    if len(entries) != 2 or code is None or entries[1].tb_frame.f_code is not code:
+        return False
+    any_number = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return bool(any_number and re.match(r"\S+\(\) (missing|takes|got an unexpected|got multiple)", str(error)))
 
 
 def _refuse(function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -466,5 +466,11 @@ def test_no_comprehension_takes_a_builtin_from_its_function(path):
     assert not [(each.name, lost) for each in functions if (lost := names_of_builtins_lost(each))]
 
 
+@pytest.mark.parametrize("path", [p for p in GRAPHC if p.parent.name == "functional"], ids=str)
+def test_functions_broadcast_shapes_in_one_place(path):
+    """NumPy's own says "shape mismatch": rules.broadcast_shapes names the function and shows the shapes in columns."""
+    assert "np.broadcast_shapes" not in path.read_text(encoding="utf-8")
+
+
 def test_the_check_of_comprehensions_can_fail():
     assert names_of_builtins_lost(ast.parse("def f(xs, ys): return {id for id in xs}, [id(y) for y in ys]")) == {"id"}

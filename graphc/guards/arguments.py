@@ -7,7 +7,7 @@ from typing import Any
 
 from graphc.guards.state import State
 from graphc.guards.walk import Names, walk
-from graphc.ops.tensor.tree import Fixed, Leaf, Structure
+from graphc.ops.tensor.tree import Fixed, Leaf, Structure, fixed_values
 
 
 def nesting(structure: Structure) -> Hashable:
@@ -29,6 +29,15 @@ def same_value(a: Any, b: Any, names: Names) -> bool:
     """Whether two Python values are one to a compiled step."""
     one, other = (State(walk(names, [("", x)])) for x in (a, b))
     return one == other
+
+
+def other_structure(given: Structure, compiled: Structure, names: Names) -> str:
+    """What differs between the arguments of a call and those that a step was compiled for."""
+    for a, b in zip(fixed_values(given), fixed_values(compiled), strict=False):
+        if not same_value(a, b, names):
+            other = repr(b) if repr(a) != repr(b) else "another one"
+            return f"the Python value {a!r} is given, it was compiled for {other}"
+    return "the arguments are nested, named or counted otherwise"
 
 
 def _values(structure: Structure) -> Iterator[Any]:

@@ -284,7 +284,7 @@ def op(
         name,
         tuple(operands.split()),
         dict(attrs or {}),
-        infer,
+        infer and _sized(name, infer),
         ref,
         grad,
         lower,
@@ -299,6 +299,19 @@ def op(
     )
     _REGISTRY[name] = definition
     return definition
+
+
+def _sized(name: str, infer: TypeRule) -> TypeRule:
+    """A type rule that also refuses what no result is: sizes below 0, which attributes may name."""
+
+    def rule(types: Sequence[TensorType], attrs: Attrs) -> tuple[TensorType, ...]:
+        made = infer(types, attrs)
+        for type in made:
+            if min(type.shape, default=0) < 0:
+                raise ArgumentValueError(f"{name}: {type.shape} is no shape: a size is negative")
+        return made
+
+    return rule
 
 
 def get_op(name: str) -> OpDef:

@@ -105,10 +105,10 @@ def _full_name(dtype: np.dtype[Any]) -> str:
 
 
 def dtype_name(dtype: Any) -> str | None:
-    """The dtype's name in the IR, or None if the IR has no such dtype."""
+    """The dtype's name in the IR, or None if the IR has no such dtype. NumPy's default is none that is meant here."""
     try:
-        name = np.dtype(dtype).name
-    except TypeError:
+        name = None if dtype is None else np.dtype(dtype).name
+    except (TypeError, ValueError):
         return None
     return name if name in _SHORT else None
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from graphc import ops
 from graphc.arguments import only, refusal
 from graphc.ops import addbmm, addmm, dot, einsum, inverse, mm, outer
 from graphc.ops.functional.index import write
+from graphc.ops.functional.norms import only_floats
 from graphc.ops.tensor.tensor import Tensor
 
 #: How torch may compute distances: graphc takes differences, the exact way, whatever is asked for.
@@ -58,7 +60,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     chosen = 2.0 if p == "fro" else p
     if isinstance(chosen, str):
         raise refusal("norm", "p", p, "fro")
-    made = input if dtype is None else ops.cast(input, dtype)
+    made = input if dtype is None else ops.cast(input, only_floats("norm", dtype))
     shape = tuple(1 for _ in input.shape)
     if dim is None:
         flat = ops.norm(ops.reshape(made, (-1,)), chosen)
@@ -68,7 +70,8 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
         return ops.norm(made, chosen, axes[0], keepdim)
     kept = [axis for axis in range(input.ndim) if axis not in {a % input.ndim for a in axes}]
     moved = ops.transpose(made, (*kept, *(a % input.ndim for a in axes)))
-    flat = ops.norm(ops.reshape(moved, (*(input.shape[axis] for axis in kept), -1)), chosen, -1)
+    over = math.prod(input.shape[a] for a in axes)
+    flat = ops.norm(ops.reshape(moved, (*(input.shape[axis] for axis in kept), over)), chosen, -1)
     final = tuple(n if axis in kept else 1 for axis, n in enumerate(input.shape))
     return ops.reshape(flat, final) if keepdim else flat
 

@@ -24,23 +24,23 @@ def _size(size: tuple[Any, ...]) -> tuple[int, ...]:
 def rand(*size: Any, generator: Any = None, dtype: Any = None, device: str | None = None) -> Tensor:
     """Uniform numbers from 0 up to 1, float32 by default."""
     only("rand", "device", device, None, "CPU")
-    return ops.cast(uniform_from(stream("rand", generator), _size(size)), dtype or "float32")
+    return ops.cast(uniform_from(stream("rand", generator), _size(size)), "float32" if dtype is None else dtype)
 
 
 def randn(*size: Any, generator: Any = None, dtype: Any = None, device: str | None = None) -> Tensor:
     """Standard normal numbers, float32 by default."""
     only("randn", "device", device, None, "CPU")
-    return ops.cast(normal_from(stream("randn", generator), _size(size)), dtype or "float32")
+    return ops.cast(normal_from(stream("randn", generator), _size(size)), "float32" if dtype is None else dtype)
 
 
 def rand_like(input: Tensor, *, dtype: Any = None, device: str | None = None) -> Tensor:
     """`rand` in the shape and dtype of a tensor."""
-    return rand(*input.shape, dtype=dtype or input.dtype, device=device)
+    return rand(*input.shape, dtype=input.dtype if dtype is None else dtype, device=device)
 
 
 def randn_like(input: Tensor, *, dtype: Any = None, device: str | None = None) -> Tensor:
     """`randn` in the shape and dtype of a tensor."""
-    return randn(*input.shape, dtype=dtype or input.dtype, device=device)
+    return randn(*input.shape, dtype=input.dtype if dtype is None else dtype, device=device)
 
 
 def randint(*args: Any, generator: Any = None, dtype: Any = None, device: str | None = None) -> Tensor:
@@ -51,7 +51,7 @@ def randint(*args: Any, generator: Any = None, dtype: Any = None, device: str | 
             f"randint takes (high, size) or (low, high, size), got {len(args)} arguments", loc=user_loc()
         )
     low, high = args[:-1] if len(args) == 3 else (0, args[0])
-    return _integers("randint", low, high, args[-1], stream("randint", generator), dtype or "int64")
+    return _integers("randint", low, high, args[-1], stream("randint", generator), "int64" if dtype is None else dtype)
 
 
 def randint_like(input: Tensor, *args: Any, dtype: Any = None, device: str | None = None) -> Tensor:
@@ -60,7 +60,9 @@ def randint_like(input: Tensor, *args: Any, dtype: Any = None, device: str | Non
     if len(args) not in (1, 2):
         raise ArgumentTypeError("randint_like takes (input, high) or (input, low, high)", loc=user_loc())
     low, high = args if len(args) == 2 else (0, args[0])
-    return _integers("randint_like", low, high, input.shape, stream("randint_like", None), dtype or input.dtype)
+    return _integers(
+        "randint_like", low, high, input.shape, stream("randint_like", None), input.dtype if dtype is None else dtype
+    )
 
 
 def _integers(owner: str, low: Any, high: Any, size: Sequence[int], state: Any, dtype: Any) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -164,7 +165,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     x = tensor("apply_along_axis", arr, "arr")
     at = check_axis("apply_along_axis", axis, x.ndim)
     moved = ops.moveaxis(x, at, -1)
-    rows = ops.unstack(ops.reshape(moved, (-1, moved.shape[-1])))
+    rows = ops.unstack(ops.reshape(moved, (math.prod(moved.shape[:-1]), moved.shape[-1])))
     made = stack([tensor("apply_along_axis", func1d(row, *args, **kwargs), "the result") for row in rows])
     shaped = ops.reshape(made, (*moved.shape[:-1], *made.shape[1:]))
     lead, new = x.ndim - 1, made.ndim - 1

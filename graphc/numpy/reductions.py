@@ -8,8 +8,9 @@ import numpy as np
 
 from graphc import ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.ir.types import FLOATS
 from graphc.numpy.convert import common, elements, floats, name_of, promoted, result, tensor
-from graphc.ops.declared.rules import normalize_axes, reduced_shape
+from graphc.ops.declared.rules import broadcast_shapes, normalize_axes, reduced_shape
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.extrema import place
@@ -125,7 +126,7 @@ def _extremum(owner: str, a: Any, axis: Any, keepdims: Any, initial: Any, where:
         if bound is None:
             raise ArgumentValueError(f"{owner}: with `where` there must be `initial`", loc=user_loc())
         kept = ops.cast(tensor(owner, where, "where"), "bool")
-        shape = np.broadcast_shapes(x.shape, kept.shape)
+        shape = broadcast_shapes(owner, x.shape, kept.shape)
         x = ops.select(kept, ops.broadcast_to(x, shape), bound)
     axes = normalize_axes(owner, axis, x.ndim)
     if 0 in x.shape and elements(x, axes) == 0:
@@ -228,21 +229,22 @@ def _known(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 
 
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The mean of the elements that are not NaN, in float32 or the dtype of a if that is wider; NaN of none."""
+    """The mean of the elements that are not NaN, in a float dtype if given, else float32 or the wider one of a; NaN of none."""
     x = tensor("nanmean", a, "a")
     axes = normalize_axes("nanmean", axis, x.ndim)
-    total = nansum(floats(x), axes, dtype or "float32", keepdims)
-    return ops.div(*promoted(floats(total), _known(x, axes, bool(keepdims))))
+    total = nansum(floats(x), axes, "float32" if dtype is None else dtype, keepdims)
+    made = ops.div(*promoted(floats(total), _known(x, axes, bool(keepdims))))
+    return made if dtype is None or name_of(dtype) not in FLOATS else cast_to(made, name_of(dtype))
 
 
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The variance of the elements that are not NaN, their count less `ddof` as divisor; float32 by default."""
-    return result(_nanvar("nanvar", a, axis, ddof, keepdims), dtype or "float32")
+    return result(_nanvar("nanvar", a, axis, ddof, keepdims), "float32" if dtype is None else dtype)
 
 
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The root of `nanvar`."""
-    return result(ops.sqrt(_nanvar("nanstd", a, axis, ddof, keepdims)), dtype or "float32")
+    return result(ops.sqrt(_nanvar("nanstd", a, axis, ddof, keepdims)), "float32" if dtype is None else dtype)
 
 
 def _nanvar(owner: str, a: Any, axis: Any, ddof: float, keepdims: Any) -> Tensor:

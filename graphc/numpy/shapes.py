@@ -6,12 +6,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from graphc import ops
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.numpy.convert import integer, promoted, tensor, tensors
-from graphc.ops.declared.rules import normalize_axes
+from graphc.ops.declared.rules import broadcast_shapes, normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.joining import repeat_interleave
 from graphc.ops.tensor.tensor import Tensor
@@ -141,11 +139,7 @@ def broadcast_arrays(*args: Any) -> list[Tensor]:
 
 def common_shape(owner: str, *given: Tensor) -> tuple[int, ...]:
     """The shape that tensors are broadcast to. ShapeError if there is none."""
-    try:
-        return np.broadcast_shapes(*(x.shape for x in given))
-    except ValueError:
-        shapes = ", ".join(str(x.tensor_type) for x in given)
-        raise ShapeError(f"{owner}: {shapes} cannot be broadcast together", code="GC103", loc=user_loc()) from None
+    return broadcast_shapes(owner, *(x.shape for x in given))
 
 
 def atleast_1d(*arys: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphc import ShapeError, Tensor, nn, ops
+from graphc import ShapeError, Tensor, mint, nn, ops
 from graphc.debug import debug
 
 NONE_WIDE, NONE_LONG = np.zeros((3, 0), np.float32), np.zeros((0, 3), np.float32)
@@ -50,6 +50,36 @@ def test_a_reduction_beside_what_has_no_elements(reduce, expected, axis, x):
 def test_gradients_of_no_elements_are_no_elements(function, x):
     (made,) = ops.GradOperation(get_all=True)(Of(function))(Tensor(x))
     assert made.shape == x.shape
+
+
+def zeros(*shape):
+    return Tensor(np.zeros(shape, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "y", "shape"),
+    [
+        (ops.matmul, (2, 3, 0), (0, 3), (2, 3, 3)),
+        (ops.matmul, (2, 3, 0), (0,), (2, 3)),
+        (ops.matmul, (0,), (2, 0, 3), (2, 3)),
+        (ops.matmul, (0, 3, 4), (4, 2), (0, 3, 2)),
+        (mint.matmul, (5, 2, 3, 0), (0, 3), (5, 2, 3, 3)),
+        (ops.bmm, (2, 3, 0), (2, 0, 3), (2, 3, 3)),
+        (ops.dense, (2, 3, 0), (4, 0), (2, 3, 4)),
+        (mint.nn.functional.linear, (2, 3, 0), (4, 0), (2, 3, 4)),
+        (lambda x, y: ops.tensor_dot(x, y, 1), (2, 3, 0), (0, 3), (2, 3, 3)),
+        (lambda x, y: ops.tensor_dot(x, y, ((0,), (0,))), (2, 0), (2, 3), (0, 3)),
+        (ops.inner, (2, 0), (3, 0), (2, 3)),
+        (ops.dot, (2, 3, 0), (4, 0, 2), (2, 3, 4, 2)),
+        (ops.kron, (0, 2), (2, 2), (0, 4)),
+        (lambda x, y: ops.batch_dot(x, y, (2, 1)), (2, 3, 0), (2, 0, 3), (2, 3, 3)),
+        (lambda x, y: ops.einsum("abk,kc->abc", x, y), (2, 3, 0), (0, 3), (2, 3, 3)),
+        (lambda x, y: mint.norm(x, 2, (1, 2)) + y, (2, 3, 0), (2,), (2,)),
+    ],
+)
+def test_products_over_no_elements_are_zeros(function, x, y, shape):
+    for step in (lambda f: f, Of):
+        np.testing.assert_array_equal(step(function)(zeros(*x), zeros(*y)).asnumpy(), np.zeros(shape, np.float32))
 
 
 @pytest.mark.parametrize("x", [NONE_WIDE, NONE_LONG])

@@ -64,6 +64,81 @@ def test_every_function(dtype):
     assert not wrong
 
 
+# ---- dtypes that are asked for
+
+FLOAT = Tensor(np.array([[1.6, -1.6, 0.5], [0.25, 0.5, 2]], np.float32))
+#: What functions with a `dtype` may be called on.
+CALLS = [
+    (FLOAT,), (FLOAT, 0), (FLOAT, 2), (3,), ((2, 3),), ((2, 3), 2), (1, 4), (0,), (1, 4, 3), (1, 4, (3,)), (FLOAT, 1, 4),
+    (4, (3,)), ([1, 2],), ("ones", (2,)), (FLOAT.shape, 0.0, 1.0),
+]  # fmt: skip
+#: They give another dtype for a reason.
+OF_ANOTHER_DTYPE = {
+    "numpy maximum": "MindSpore's: beside a number the tensor's own",
+    "numpy minimum": "MindSpore's: beside a number the tensor's own",
+    "numpy asfarray": "always floats",
+    "numpy nanmean": "always floats",
+    "numpy signbit": "MindSpore's: always bool",
+    "ops zero_": "in place",
+    "Tensor zero_": "in place",
+    "Tensor fill_": "in place",
+}
+
+
+def with_dtype():
+    modules = {"ops": ops, "mint": graphc.mint, "functional": graphc.mint.nn.functional, "numpy": graphc.numpy}
+    found = {f"{owner} {name}": getattr(m, name) for owner, m in modules.items() for name in m.__all__}
+    found |= {f"Tensor {name}": getattr(Tensor, name) for name in dir(Tensor) if not name.startswith("_")}
+    for name, function in found.items():
+        if inspect.isfunction(function) and "dtype" in inspect.signature(function).parameters:
+            args = next((args for args in CALLS if tried(function, args, "float32") != "refused"), None)
+            if args is not None:
+                yield name, function, args
+
+
+def tried(function, args, dtype):
+    """The dtypes of what a function returns; "refused", or what is wrong."""
+    try:
+        made = function(*args, dtype=dtype)
+    except InternalError as error:
+        return str(error)
+    except GraphcError:
+        return "refused"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return {x.tensor_type.dtype for x in (made if isinstance(made, (tuple, list)) else (made,))}
+
+
+def test_results_have_the_dtype_that_is_asked_for_or_it_is_refused():
+    wrong, seen = {}, 0
+    for name, function, args in with_dtype():
+        seen += 1
+        for dtype in DTYPES:
+            found = tried(function, args, dtype)
+            if found not in ("refused", {dtype}) and name not in OF_ANOTHER_DTYPE:
+                wrong[f"{name} {dtype}"] = found
+        for none in (FLOAT, FLOAT[0, 0]):
+            if name not in OF_ANOTHER_DTYPE and (found := tried(function, args, none)) != "refused":
+                wrong[f"{name} of a tensor for a dtype"] = found
+    assert not wrong
+    assert seen > 100
+
+
+def test_sums_and_products_in_a_dtype_are_mindspores():
+    x = Tensor([[1.6, -1.6, 0.0], [0.5, 0.25, 3.0]])
+    for step in (lambda f: f, Of):
+        made = step(lambda x: (
+            ops.sum(x, dtype=graphc.bool_), graphc.mint.sum(x, 1, dtype=graphc.bool_), x.sum(1, graphc.bool_),
+            ops.prod(x, dtype=graphc.bool_), graphc.mint.prod(x, 1, dtype=graphc.bool_), x.prod(1, False, graphc.bool_),
+            ops.nansum(x, 1, dtype=graphc.bool_), ops.nansum(x, 1, dtype=graphc.int32), x.cumsum(1, graphc.int32),
+            x.count_nonzero(1, False, graphc.bool_),
+        ))(x)  # fmt: skip
+        assert [x.asnumpy().tolist() for x in made] == [
+            True, [True, True], [True, True], False, [False, True], [False, True],
+            [False, True], [0, 3], [[1, 0, 0], [0, 0, 3]], [True, True],
+        ]  # fmt: skip
+
+
 # ---- unsigned integers
 
 WIDE = ["uint16", "uint32", "uint64"]

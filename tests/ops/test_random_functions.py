@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from statistics import NormalDist
 
 import numpy as np
@@ -204,3 +206,41 @@ def test_draws_in_a_loop_over_tensors():
 def test_draws_that_have_no_meaning(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
+
+
+def test_threads_draw_different_numbers():
+    """Eagerly, and by two compiled cells that draw of the state which all random functions share."""
+
+    class Net(nn.Cell):
+        def construct(self, x):
+            return ops.dropout(x, 0.5)
+
+    nets = [Net(), Net()]
+    x = Tensor(np.ones(256, np.float32))
+    for net in nets:
+        net(x)
+    graphc.set_seed(3)
+    draws = [
+        lambda: ops.dropout(x, 0.5),
+        lambda: ops.dropout(x, 0.5),
+        lambda: ops.rand(256),
+        *(lambda net=net: net(x) for net in nets),
+    ]
+    drawn: list[bytes] = []
+    start = threading.Barrier(len(draws))
+
+    def run(draw):
+        start.wait()
+        drawn.extend((draw().asnumpy() >= 0.5).tobytes() for _ in range(300))
+
+    threads = [threading.Thread(target=run, args=(draw,)) for draw in draws]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert len(set(drawn)) == len(drawn) == 300 * len(draws)

@@ -134,7 +134,7 @@ class PReLU(Cell):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: Any = None) -> None:
         super().__init__()
         count = checks.integer("PReLU", "num_parameters", num_parameters)
-        filled = initializer(checks.real("PReLU", "init", init), (count,), dtype or "float32")
+        filled = initializer(checks.real("PReLU", "init", init), (count,), "float32" if dtype is None else dtype)
         self.weight = Parameter(filled, name="weight")
 
     def construct(self, input: Any) -> Tensor:

@@ -20,7 +20,7 @@ def biased(length: int, fan_in: int, dtype: Any, init: Any = None) -> Parameter:
     """Uniform within one over the root of the number of inputs, as torch starts them."""
     bound = 1 / math.sqrt(fan_in) if fan_in else 0.0
     chosen = (Uniform(bound) if bound else "zeros") if init is None else init
-    return Parameter(initializer(chosen, (length,), dtype or "float32"), name="bias")
+    return Parameter(initializer(chosen, (length,), "float32" if dtype is None else dtype), name="bias")
 
 
 class Linear(Cell):
@@ -42,7 +42,9 @@ class Linear(Cell):
         self.in_features = checks.integer("Linear", "in_features", in_features)
         self.out_features = checks.integer("Linear", "out_features", out_features)
         init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        self.weight = Parameter(initializer(init, (out_features, in_features), dtype or "float32"), name="weight")
+        self.weight = Parameter(
+            initializer(init, (out_features, in_features), "float32" if dtype is None else dtype), name="weight"
+        )
         with_bias = checks.boolean("Linear", "bias", bias)
         self.bias = biased(out_features, in_features, dtype, bias_init) if with_bias else None
 
@@ -86,7 +88,7 @@ class Embedding(Cell):
             raise checks.wrong_value("Embedding", "padding_idx", f"below {rows}", padding_idx)
         self.padding_idx = padding_idx
         if _weight is None:
-            table = initializer(Normal(1.0), (rows, width), dtype or "float32").asnumpy().copy()
+            table = initializer(Normal(1.0), (rows, width), "float32" if dtype is None else dtype).asnumpy().copy()
             if padding_idx is not None:
                 table[padding_idx] = 0
             _weight = Tensor(table)
@@ -134,7 +136,9 @@ class _Conv(Cell):
             raise ArgumentValueError(f"{owner}: padding 'same' needs stride 1", loc=user_loc())
         self.groups, self.padding_mode = groups, padding_mode
         shape = (out_channels, in_channels // groups, *self.kernel_size)
-        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)), shape, dtype or "float32"), name="weight")
+        self.weight = Parameter(
+            initializer(HeUniform(math.sqrt(5)), shape, "float32" if dtype is None else dtype), name="weight"
+        )
         fan_in = math.prod(shape[1:])
         self.bias = biased(out_channels, fan_in, dtype) if checks.boolean(owner, "bias", bias) else None
 

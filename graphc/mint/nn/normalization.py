@@ -54,7 +54,11 @@ class _BatchNorm(Cell):
             self.num_batches_tracked = Parameter(Tensor(0, "int64"), name="num_batches_tracked", requires_grad=False)
 
     def _state(self, name: str, init: str, dtype: Any) -> Parameter:
-        return Parameter(initializer(init, (self.num_features,), dtype or "float32"), name=name, requires_grad=False)
+        return Parameter(
+            initializer(init, (self.num_features,), "float32" if dtype is None else dtype),
+            name=name,
+            requires_grad=False,
+        )
 
     def construct(self, input: Any) -> Tensor:
         if input.ndim not in self._ranks or input.shape[1] != self.num_features:
@@ -156,7 +160,7 @@ class LayerNorm(Cell):
 
 def _affine(shape: Any, dtype: Any) -> tuple[Parameter, Parameter]:
     """Weight of ones, bias of zeros."""
-    ones, zeros = (initializer(init, shape, dtype or "float32") for init in ("ones", "zeros"))
+    ones, zeros = (initializer(init, shape, "float32" if dtype is None else dtype) for init in ("ones", "zeros"))
     return Parameter(ones, name="weight"), Parameter(zeros, name="bias")
 
 

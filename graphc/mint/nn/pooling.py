@@ -142,7 +142,9 @@ class ConvTranspose2d(Cell):
         self.stride, self.padding, self.output_padding = stride, padding, output_padding
         self.groups, self.dilation = groups, dilation
         shape = (in_channels, out_channels // groups, *checks.pair("ConvTranspose2d", "kernel_size", kernel_size))
-        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)), shape, dtype or "float32"), name="weight")
+        self.weight = Parameter(
+            initializer(HeUniform(math.sqrt(5)), shape, "float32" if dtype is None else dtype), name="weight"
+        )
         with_bias = checks.boolean("ConvTranspose2d", "bias", bias)
         self.bias = biased(out_channels, math.prod(shape[1:]), dtype) if with_bias else None
 

@@ -174,7 +174,7 @@ class PReLUExt(Cell):
         super().__init__()
         size = checks.integer("PReLUExt", "num_parameters", num_parameters)
         start = Constant(checks.real("PReLUExt", "init", init))
-        self.weight = Parameter(initializer(start, (size,), dtype or "float32"), name="weight")
+        self.weight = Parameter(initializer(start, (size,), "float32" if dtype is None else dtype), name="weight")
 
     def construct(self, x: Any) -> Tensor:
         return ops.prelu(x, self.weight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from graphc import ops
@@ -139,7 +140,7 @@ class TimeDistributed(Cell):
         at = min(beside, other)
         moved = ops.moveaxis(x, time, beside)
         pair = moved.shape[at : at + 2]
-        made = self.layer(ops.reshape(moved, (*moved.shape[:at], -1, *moved.shape[at + 2 :])))
+        made = self.layer(ops.reshape(moved, (*moved.shape[:at], math.prod(pair), *moved.shape[at + 2 :])))
         if made.ndim <= at or made.shape[at] != pair[0] * pair[1]:
             raise ShapeError(
                 f"TimeDistributed: the layer's result {made.tensor_type} has not kept axis {at}, of size {pair[0] * pair[1]}",

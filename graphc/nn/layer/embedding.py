@@ -172,7 +172,7 @@ class EmbeddingExt(Cell):
             self.padding_idx = row % num_embeddings
         shape = (self.num_embeddings, self.embedding_dim)
         if _weight is None:
-            values = initializer(Normal(1.0, 0.0), shape, dtype or "float32").asnumpy()
+            values = initializer(Normal(1.0, 0.0), shape, "float32" if dtype is None else dtype).asnumpy()
             if self.padding_idx is not None:
                 values[self.padding_idx] = 0
             _weight = Tensor(values)

@@ -128,7 +128,9 @@ class Linear(Dense):
         bias_init: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(in_features, out_features, weight_init, bias_init, bias, dtype=dtype or "float32")
+        super().__init__(
+            in_features, out_features, weight_init, bias_init, bias, dtype="float32" if dtype is None else dtype
+        )
         self.in_features, self.out_features = self.in_channels, self.out_channels
 
     def extend_repr(self) -> str:

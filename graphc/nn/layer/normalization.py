@@ -316,9 +316,13 @@ class LayerNormExt(Cell):
         self.weight: Parameter | None = None
         self.bias: Parameter | None = None
         if elementwise_affine:
-            self.weight = Parameter(initializer("ones", self.normalized_shape, dtype or "float32"), name="weight")
+            self.weight = Parameter(
+                initializer("ones", self.normalized_shape, "float32" if dtype is None else dtype), name="weight"
+            )
         if checks.boolean(owner, "bias", bias) and elementwise_affine:
-            self.bias = Parameter(initializer("zeros", self.normalized_shape, dtype or "float32"), name="bias")
+            self.bias = Parameter(
+                initializer("zeros", self.normalized_shape, "float32" if dtype is None else dtype), name="bias"
+            )
 
     def construct(self, input: Any) -> Tensor:
         return ops.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)

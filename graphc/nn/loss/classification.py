@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -149,13 +150,14 @@ class FocalLoss(LossBase):
         if logits.ndim != labels.ndim or logits.ndim < 2:
             raise ShapeError(f"FocalLoss: logits are {logits.tensor_type}, labels {labels.tensor_type}", loc=user_loc())
         samples, classes = logits.shape[:2]
-        log_p = ops.reshape(ops.log_softmax(logits, 1), (samples, classes, -1))
+        log_p = ops.reshape(ops.log_softmax(logits, 1), (samples, classes, math.prod(logits.shape[2:])))
         one_class = labels.shape[1] == 1
         if one_class:
-            numbers = ops.reshape(labels, (samples, -1))
+            numbers = ops.reshape(labels, (samples, math.prod(labels.shape[1:])))
             chosen = ops.one_hot(numbers, classes, Tensor(1.0, logits.dtype), Tensor(0.0, logits.dtype))
             labels = ops.moveaxis(chosen, -1, 1)
-        loss = -ops.pow(1 - ops.exp(log_p), self.gamma) * log_p * ops.reshape(labels, (samples, classes, -1))
+        wanted = ops.reshape(labels, (samples, classes, math.prod(labels.shape[2:])))
+        loss = -ops.pow(1 - ops.exp(log_p), self.gamma) * log_p * wanted
         if self.weight is not None:
             loss = loss * ops.reshape(self.weight, (1, classes, 1))
         return self.get_loss(ops.reduce_mean(ops.reduce_sum(loss, 1) if one_class else loss, -1))

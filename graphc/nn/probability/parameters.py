@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.functional.core import cast
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter
@@ -49,11 +50,7 @@ def float_dtype(owner: str, dtype: Any) -> str:
 
 def common_shape(owner: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     """What shapes are broadcast to; ShapeError if they do not go together."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        listed = " and ".join(map(str, shapes))
-        raise ShapeError(f"{owner}: shapes {listed} do not go together", loc=user_loc()) from None
+    return broadcast_shapes(owner, *shapes)
 
 
 __all__ = ["common_shape", "float_dtype", "parameter", "require"]

@@ -60,7 +60,11 @@ def around(x: TensorType, axis: int) -> dict[str, Any]:
 
 def broadcast_shape(op: str, types: Types) -> Shape:
     """The shape that NumPy broadcasting gives; ShapeError with the shapes in columns."""
-    shapes = tuple([t.shape for t in types])
+    return broadcast_shapes(op, *[t.shape for t in types])
+
+
+def broadcast_shapes(op: str, *shapes: Shape, of: str = "") -> Shape:
+    """The shape that shapes are broadcast to; ShapeError with the shapes in columns. `of`: whose shapes they are, in words."""
     shape = _broadcast(shapes)
     if shape is None:
         padded = _padded(shapes)
@@ -68,7 +72,7 @@ def broadcast_shape(op: str, types: Types) -> Shape:
         rows = ["  ".join(str(s).rjust(width) for s in p) for p in padded]
         bad = ["^" * width if len({*c} - {1}) > 1 else " " * width for c in zip(*padded, strict=True)]
         raise ShapeError(
-            f"{op}: shapes {' and '.join(map(str, shapes))} cannot be broadcast together",
+            f"{op}: shapes {' and '.join(map(str, shapes))}{of and f' {of}'} cannot be broadcast together",
             code="GC102",
             details=[*rows, "  ".join(bad).rstrip()],
         )
@@ -84,7 +88,7 @@ def _broadcast(shapes: tuple[Shape, ...]) -> Shape | None:
 
 def _padded(shapes: tuple[Shape, ...]) -> list[Shape]:
     """The shapes with axes of size 1 in front, so that all have the same rank."""
-    rank = max(map(len, shapes))
+    rank = max(map(len, shapes), default=0)
     return [(1,) * (rank - len(s)) + s for s in shapes]
 
 

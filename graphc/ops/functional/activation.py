@@ -143,6 +143,8 @@ def silu(input: Tensor) -> Tensor:
 def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
     """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
     x = _float("softplus", input)
+    if beta == 0:
+        raise ArgumentValueError("softplus: beta must not be 0", loc=user_loc())
     smooth = call("Softplus", x) if beta == 1 else call("Softplus", x * float(beta)) * (1 / beta)
     # Beyond 20 the two agree in float32.
     return smooth if threshold >= 20 else select(greater(x * float(beta), float(threshold)), x, smooth)

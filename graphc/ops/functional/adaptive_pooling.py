@@ -77,13 +77,14 @@ def _sizes(owner: str, x: Tensor, output_size: Any, axes: int) -> tuple[int | No
 
 def adaptive_avg_pool1d(input: Tensor, output_size: int) -> Tensor:
     """Means of windows that divide the last axis into output_size parts as equal as possible."""
-    return adaptive(input, (output_size,), reduce_mean)
+    x = as_tensor(input, "adaptive_avg_pool1d: input")
+    return adaptive(x, _sizes("adaptive_avg_pool1d", x, output_size, 1), reduce_mean)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Means of windows that divide [..., H, W] into `output_size` parts as equal as possible; None keeps a size."""
-    sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * 2
-    return adaptive(input, sizes, reduce_mean)
+    x = as_tensor(input, "adaptive_avg_pool2d: input")
+    return adaptive(x, _sizes("adaptive_avg_pool2d", x, output_size, 2), reduce_mean)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
@@ -94,7 +95,8 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def adaptive_max_pool1d(input: Tensor, output_size: int) -> Tensor:
     """Maxima of windows that divide the last axis into output_size parts as equal as possible."""
-    return adaptive(input, (output_size,), reduce_max)
+    x = as_tensor(input, "adaptive_max_pool1d: input")
+    return adaptive(x, _sizes("adaptive_max_pool1d", x, output_size, 1), reduce_max)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:

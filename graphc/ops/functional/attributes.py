@@ -175,7 +175,7 @@ class Attributes:
     def new_empty(self: Any, *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
         """A tensor of this dtype whose elements are anyone's choice: zeros."""
         only("new_empty", "device", device, None, "CPU")
-        return zeros(as_shape(sizes if size is None else (size,)), dtype or self.dtype)
+        return zeros(as_shape(sizes if size is None else (size,)), self.dtype if dtype is None else dtype)
 
     def searchsorted(self: Any, v: Operand, side: str = "left", sorter: Tensor | None = None) -> Tensor:
         """int32: how many elements of this sorted tensor are less than each of v; side "right": not greater."""

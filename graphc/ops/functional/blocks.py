@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import add
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.shapes import expand_dims, reshape, transpose
 from graphc.ops.functional.slicing import getitem
+from graphc.ops.functional.sliding import Windows, per_axis, windows_over
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -22,7 +27,7 @@ _FEW_TAPS = 9
 
 def _check_block(owner: str, x: Tensor, size: Any, *, spread: bool) -> None:
     """Whether channels (to be spread), or rows and columns, divide into blocks of size x size pixels: else ShapeError."""
-    if isinstance(size, bool) or not isinstance(size, int):
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
         raise ArgumentTypeError(f"{owner}: the size of a block must be an int, got {size!r}", loc=user_loc())
     if size < 1:
         raise ArgumentValueError(f"{owner}: the size of a block must be at least 1, got {size}", loc=user_loc())
@@ -72,8 +77,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def space_to_batch_nd(input_x: Tensor, block_size: Any, paddings: Any) -> Tensor:
     """Blocks of the padded axes behind the second as entries of axis 0 (MindSpore: ops.space_to_batch_nd)."""
-    blocks, n = _blocks(input_x, block_size)
-    x = bordered(input_x, [(0, 0)] * (input_x.ndim - len(blocks)) + [(int(a), int(b)) for a, b in paddings])
+    blocks, n = _blocks("space_to_batch_nd", input_x, block_size)
+    ends = _ends("space_to_batch_nd", "paddings", paddings, blocks)
+    x = bordered(input_x, [*[(0, 0)] * (input_x.ndim - len(blocks)), *ends])
     lead, spatial = x.shape[:n], x.shape[n:]
     if any(s % b for s, b in zip(spatial, blocks, strict=True)):
         raise ShapeError(f"space_to_batch_nd: blocks {blocks} do not divide {spatial}", loc=user_loc())
@@ -87,8 +93,16 @@ def space_to_batch_nd(input_x: Tensor, block_size: Any, paddings: Any) -> Tensor
 
 def batch_to_space_nd(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
     """The reverse of space_to_batch_nd; (before, after) elements of each axis are taken away at the end."""
-    blocks, n = _blocks(input_x, block_shape)
+    blocks, n = _blocks("batch_to_space_nd", input_x, block_shape)
+    ends = _ends("batch_to_space_nd", "crops", crops, blocks)
     batch, lead, spatial = input_x.shape[0] // math.prod(blocks), input_x.shape[1:n], input_x.shape[n:]
+    if input_x.shape[0] % math.prod(blocks) or any(
+        a + b > s * k for (a, b), s, k in zip(ends, spatial, blocks, strict=True)
+    ):
+        raise ShapeError(
+            f"batch_to_space_nd: {input_x.tensor_type} does not divide into blocks of {blocks}, less crops {ends}",
+            loc=user_loc(),
+        )
     x = reshape(input_x, (*blocks, batch, *lead, *spatial))
     k = len(blocks)
     order = [*range(k, k + n)]
@@ -96,30 +110,48 @@ def batch_to_space_nd(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
         order += [k + n + i, i]
     sizes = tuple(s * b for s, b in zip(spatial, blocks, strict=True))
     x = reshape(transpose(x, tuple(order)), (batch, *lead, *sizes))
-    cut = tuple(slice(int(a), s - int(b)) for (a, b), s in zip(crops, sizes, strict=True))
+    cut = tuple(slice(a, s - b) for (a, b), s in zip(ends, sizes, strict=True))
     return getitem(x, (*[slice(None)] * n, *cut))
 
 
-def _blocks(x: Tensor, block: Any) -> tuple[tuple[int, ...], int]:
+def _ends(owner: str, name: str, value: Any, blocks: Sequence[int]) -> list[Sequence[int]]:
+    """(before, after) for each axis that is divided, none of them negative."""
+    if isinstance(value, Tensor):
+        value = known_values(owner, value).tolist()
+    if not isinstance(value, (tuple, list)) or len(value) != len(blocks):
+        raise ArgumentValueError(f"{owner}: {name} must be {len(blocks)} pairs of ints, got {value!r}", loc=user_loc())
+    return [per_axis(owner, name, pair, 2, least=0) for pair in value]
+
+
+def _blocks(owner: str, x: Tensor, block: Any) -> tuple[tuple[int, ...], int]:
     """Sizes of a block, and how many axes stand before those that are divided."""
     blocks = tuple(block) if isinstance(block, (tuple, list)) else (block,) * (x.ndim - 2)
-    if len(blocks) >= x.ndim or any(b < 1 for b in blocks):
-        raise ArgumentValueError(f"blocks of {blocks} do not fit {x.tensor_type}", loc=user_loc())
+    if any(isinstance(b, bool) or not isinstance(b, (int, np.integer)) for b in blocks):
+        raise ArgumentTypeError(f"{owner}: the sizes of a block must be ints, got {block!r}", loc=user_loc())
+    if not 0 < len(blocks) < x.ndim or any(b < 1 for b in blocks):
+        raise ArgumentValueError(f"{owner}: blocks of {blocks} do not fit {x.tensor_type}", loc=user_loc())
     return blocks, x.ndim - len(blocks)
 
 
-def two_sizes(value: Any) -> tuple[int, int]:
-    sizes = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
-    return (sizes[0], sizes[-1])
+def _windows(owner: str, sizes: Sequence[int], kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Windows:
+    """The windows over the rows and columns of an image of these sizes."""
+    kernel, spread, steps = (
+        per_axis(owner, name, value, 2)
+        for name, value in (("kernel_size", kernel_size), ("dilation", dilation), ("stride", stride))
+    )
+    ends = [(p, p) for p in per_axis(owner, "padding", padding, 2, least=0)]
+    return windows_over(owner, sizes, kernel, steps, ends, spread)
 
 
 @method()
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """The windows of [N, C, H, W] as columns: [N, C kh kw, number of windows]."""
-    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = map(two_sizes, (kernel_size, dilation, padding, stride))
-    x = bordered(input, [(0, 0), (0, 0), (ph, ph), (pw, pw)])
-    n, c, h, w = x.shape
-    oh, ow = (h - dh * (kh - 1) - 1) // sh + 1, (w - dw * (kw - 1) - 1) // sw + 1
+    if input.ndim != 4:
+        raise ShapeError(f"unfold: the input is {input.tensor_type}, expected [N, C, H, W]", loc=user_loc())
+    n, c, *sizes = input.shape
+    over = _windows("unfold", sizes, kernel_size, dilation, padding, stride)
+    (kh, kw), (sh, sw), (dh, dw), (oh, ow) = over.kernel, over.stride, over.dilation, over.counts
+    x = bordered(input, [(0, 0), (0, 0), *over.ends])
     rows = [slice(i * dh, i * dh + (oh - 1) * sh + 1, sh) for i in range(kh)]
     columns = [slice(j * dw, j * dw + (ow - 1) * sw + 1, sw) for j in range(kw)]
     if kh * kw <= _FEW_TAPS:
@@ -148,11 +180,12 @@ def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
     """Columns [N, C kh kw, number of windows] added up where their windows lie: [N, C, H, W]."""
-    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = map(two_sizes, (kernel_size, dilation, padding, stride))
     known = output_size.asnumpy().tolist() if isinstance(output_size, Tensor) else output_size
-    height, width = two_sizes(known)
+    height, width = per_axis("fold", "output_size", known, 2)
+    over = _windows("fold", (height, width), kernel_size, dilation, padding, stride)
+    (kh, kw), (sh, sw), (dh, dw), (oh, ow) = over.kernel, over.stride, over.dilation, over.counts
+    (ph, _), (pw, _) = over.ends
     h, w = height + 2 * ph, width + 2 * pw
-    oh, ow = (h - dh * (kh - 1) - 1) // sh + 1, (w - dw * (kw - 1) - 1) // sw + 1
     if input.ndim != 3 or input.shape[1] % (kh * kw) or input.shape[2] != oh * ow:
         raise ShapeError(
             f"fold: the input is {input.tensor_type}, expected [N, C {kh * kw}, {oh * ow}] by the other arguments",
@@ -194,7 +227,7 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     """The channels of each of the groups of [N, C, ...], one of each group in turn (Zhang et al., 2018; MindSpore:
     ops.channel_shuffle).
     """
-    if isinstance(groups, bool) or not isinstance(groups, int):
+    if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)):
         raise ArgumentTypeError(f"channel_shuffle: groups must be an int, got {type(groups).__name__}", loc=user_loc())
     if x.ndim < 3 or groups < 1 or x.shape[1] % groups:
         raise ArgumentValueError(

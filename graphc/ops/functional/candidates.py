@@ -22,7 +22,7 @@ from graphc.ops.functional.require import outside_steps
 from graphc.ops.functional.sampling import count_of, multinomial
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.functional.state import assign_add
-from graphc.ops.tensor.seed import generator
+from graphc.ops.tensor.seed import drawing, generator
 from graphc.ops.tensor.tensor import Tensor, require_array
 
 Triple = tuple[Tensor, Tensor, Tensor]
@@ -85,8 +85,9 @@ def pair_of_seeds(seed: int, offset: int) -> int | None:
 def _candidates(owner: str, true: Tensor, weights: Any, count: int, unique: bool, seed: int, left_out: Any) -> Triple:
     """(classes, how often each true and each drawn class is to be expected)."""
     state = generator(seed or None)
-    stream = np.random.Generator(np.random.Philox(key=int(state.storage[()]) & 0xFFFFFFFFFFFFFFFF))
-    assign_add(state, 1)
+    with drawing:
+        stream = np.random.Generator(np.random.Philox(key=int(state.storage[()]) & 0xFFFFFFFFFFFFFFFF))
+        assign_add(state, 1)
     p = weights / weights.sum()
     drawn: list[int] = []
     kept, tries = set(left_out), 0

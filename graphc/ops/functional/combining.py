@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -84,7 +85,8 @@ def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
         )
     left, right = moveaxis(x1, first, -1), moveaxis(x2, second, 1)
     made = matmul(
-        reshape(left, (left.shape[0], -1, left.shape[-1])), reshape(right, (right.shape[0], right.shape[1], -1))
+        reshape(left, (left.shape[0], math.prod(left.shape[1:-1]), left.shape[-1])),
+        reshape(right, (*right.shape[:2], math.prod(right.shape[2:]))),
     )
     shape = (*left.shape[:-1], *right.shape[2:])
     return reshape(made, shape if len(shape) > 1 else (*shape, 1))

@@ -17,7 +17,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.shapes import expand_dims, reshape, squeeze, transpose
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.sliding import per_axis, windows_over
+from graphc.ops.functional.sliding import both_ends, per_axis, windows_over
 from graphc.ops.tensor.tensor import Tensor
 
 Pad = tuple[int, int, int, int]
@@ -47,6 +47,7 @@ def convolution(
     Output channels are divided into groups as the input channels are, and see those of their own group only. Raises
     ShapeError where channels and groups do not fit, or the window does not fit the image.
     """
+    per_axis("convolution", "groups", groups, 1)
     geometry = {"pad": tuple(pads), "stride": tuple(stride), "dilation": tuple(dilation)}
     if groups == 1:
         return call("Conv2D", x, weight, **geometry)
@@ -60,13 +61,9 @@ def convolution(
     return call("GroupedConv2D", x, weight, **geometry, groups=groups)
 
 
-def _pair(name: str, value: int | Sequence[int]) -> Pair:
-    sizes = (value, value) if isinstance(value, int) else tuple(value)
-    if len(sizes) == 1:
-        sizes = sizes * 2
-    if len(sizes) != 2 or any(not isinstance(v, int) or v < 0 for v in sizes):
-        raise ArgumentValueError(f"conv2d: {name} must be an int or two, got {value!r}", loc=user_loc())
-    return sizes[0], sizes[1]
+def _two(name: str, value: Any) -> Pair:
+    first, second = per_axis("conv2d", name, value, 2)
+    return first, second
 
 
 def unpadded(owner: str, pad_mode: str, padding: Any) -> None:
@@ -103,17 +100,14 @@ def conv2d(
         raise ShapeError(
             f"conv2d: x is {kinds[0]} and weight is {kinds[1]}, expected [N,C,H,W] and [out,in,kh,kw]", loc=user_loc()
         )
-    strides, dilations = _pair("stride", stride), _pair("dilation", dilation)
+    strides, dilations = _two("stride", stride), _two("dilation", dilation)
     pads: Sequence[int] = (0, 0, 0, 0)
     if pad_mode in ("same", "valid"):
         unpadded("conv2d", pad_mode, padding)
     if pad_mode == "same":
         pads = same_pad((input.shape[2], input.shape[3]), (weight.shape[2], weight.shape[3]), strides, dilations)
     elif pad_mode == "pad":
-        pads = tuple(padding) if not isinstance(padding, int) and len(padding) == 4 else ()
-        if not pads:
-            vertical, horizontal = _pair("padding", padding)
-            pads = (vertical, vertical, horizontal, horizontal)
+        pads = [p for ends in both_ends("conv2d", "padding", padding, 2) for p in ends]
     elif pad_mode != "valid":
         raise ArgumentValueError(f"conv2d: pad_mode must be 'valid', 'same' or 'pad', got {pad_mode!r}", loc=user_loc())
     if isinstance(groups, bool) or not isinstance(groups, int):
@@ -174,14 +168,15 @@ def dilation2d(x: Tensor, window: Tensor, stride: Pair, dilation: Pair, mode: st
 Triple = tuple[int, int, int]
 
 
-def triple(value: Any) -> Triple:
-    sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,) * 3
-    a, b, c = sizes[-3:]
-    return int(a), int(b), int(c)
+def triple(owner: str, name: str, value: Any) -> Triple:
+    """Of an int or three of them, before which ones for the batch and the channels may stand."""
+    five = isinstance(value, (tuple, list)) and len(value) == 5 and tuple(value[:2]) == (1, 1)
+    a, b, c = per_axis(owner, name, value[2:] if five else value, 3)
+    return a, b, c
 
 
 def padded_ends(
-    sizes: Sequence[int], kernel: Triple, stride: Triple, dilation: Triple, mode: str, padding: Any
+    owner: str, sizes: Sequence[int], kernel: Sequence[int], stride: Triple, dilation: Triple, mode: str, padding: Any
 ) -> list[Any]:
     """(before, after) of the three axes."""
     if mode == "same":
@@ -189,9 +184,7 @@ def padded_ends(
         return [same_pad((n, n), (k, k), (s, s), (d, d))[:2] for n, k, s, d in pairs]
     if mode == "valid":
         return [(0, 0)] * 3
-    given = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * 6
-    given = tuple(p for p in given for _ in (0, 1)) if len(given) == 3 else given
-    return [given[2 * i : 2 * i + 2] for i in range(3)]
+    return list(both_ends(owner, "padding", padding, 3))
 
 
 def conv3d(
@@ -207,12 +200,13 @@ def conv3d(
     """Cross-correlation of volumes [N,C,D,H,W] with windows [out,C/groups,kd,kh,kw]: one of images whose channels are, for each
     channel, the slices of the volume that a window meets; with a group for each channel a sum over these.
     """
-    strides, dilations, mode = triple(stride), triple(dilation), pad_mode.lower()
+    strides, dilations = triple("conv3d", "stride", stride), triple("conv3d", "dilation", dilation)
+    mode = pad_mode.lower()
     if mode not in ("same", "valid", "pad"):
         raise ArgumentValueError(f"conv3d: pad_mode must be 'valid', 'same' or 'pad', got {pad_mode!r}", loc=user_loc())
     if mode != "pad":
         unpadded("conv3d", pad_mode, padding)
-    front, *around = padded_ends(input.shape[2:], triple(weight.shape[2:]), strides, dilations, mode, padding)
+    front, *around = padded_ends("conv3d", input.shape[2:], weight.shape[2:], strides, dilations, mode, padding)
     x = bordered(input, [(0, 0), (0, 0), front, (0, 0), (0, 0)])
     n, channels, depth, h, w = x.shape
     out, kd = weight.shape[0], weight.shape[2]

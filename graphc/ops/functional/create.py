@@ -37,17 +37,19 @@ def full(size: Shape, fill_value: Operand, *, dtype: Any = None) -> Tensor:
     """A tensor filled with one number; its dtype is the number's unless given. Errors as for `fill`."""
     known = as_tensor(fill_value).dtype if isinstance(fill_value, Tensor) or is_number(fill_value) else None
     # What is neither is refused, whatever the dtype.
-    return _filled("full", "fill_value", to_name(dtype or known or "float32"), as_shape((size,)), fill_value)
+    return _filled(
+        "full", "fill_value", to_name(dtype if dtype is not None else known or "float32"), as_shape((size,)), fill_value
+    )
 
 
 def zeros(size: Shape, dtype: Any = None) -> Tensor:
     """Zeros; float32 by default."""
-    return fill(dtype or "float32", size, 0)
+    return fill("float32" if dtype is None else dtype, size, 0)
 
 
 def ones(shape: Shape, dtype: Any = None) -> Tensor:
     """Ones; float32 by default."""
-    return fill(dtype or "float32", shape, 1)
+    return fill("float32" if dtype is None else dtype, shape, 1)
 
 
 def zeros_like(input: Any, dtype: Any = None) -> Tensor:
@@ -64,8 +66,8 @@ def ones_like(input: Any, dtype: Any = None) -> Tensor:
 
 def _like(x: Any, value: Number, dtype: Any) -> Any:
     if isinstance(x, (tuple, list, dict)):
-        return map_tensors(lambda t: fill(dtype or t.dtype, t.shape, value), x)
-    return fill(dtype or x.dtype, x.shape, value)
+        return map_tensors(lambda t: fill(t.dtype if dtype is None else dtype, t.shape, value), x)
+    return fill(x.dtype if dtype is None else dtype, x.shape, value)
 
 
 # ---- making

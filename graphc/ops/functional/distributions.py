@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.activation import softmax
 from graphc.ops.functional.arithmetic import div
@@ -31,11 +30,11 @@ from graphc.ops.functional.elementwise import (
 )
 from graphc.ops.functional.extrema import arange_along, place
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.random import normal_from, standard_laplace, uniform_from
+from graphc.ops.functional.random import next_key, normal_from, standard_laplace, uniform_from
 from graphc.ops.functional.reduce import reduce_all
 from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import broadcast_to
-from graphc.ops.functional.state import assign_add, stop_gradient
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.dtype import float32, to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import generator
@@ -59,11 +58,7 @@ def sizes(owner: str, shape: Any) -> tuple[int, ...]:
 
 def _common(owner: str, shape: tuple[int, ...], *parameters: Tensor) -> tuple[int, ...]:
     """The shape that a shape and tensors are broadcast to."""
-    try:
-        return np.broadcast_shapes(shape, *(p.shape for p in parameters))
-    except ValueError:
-        given = ", ".join(str(p.tensor_type) for p in parameters)
-        raise ShapeError(f"{owner}: shape {shape} and {given} cannot be broadcast", loc=user_loc()) from None
+    return broadcast_shapes(owner, shape, *(p.shape for p in parameters))
 
 
 def _float(owner: str, name: str, x: Any) -> Tensor:
@@ -141,9 +136,7 @@ def _poisson_numbers(owner: str, rate: Tensor, shape: tuple[int, ...], seed: int
     fair = logical_and(greater_equal(rate, 0.0), less(rate, 1e18))
     require(reduce_all(fair), f"{owner}: rates must be finite and not negative")
     state = generator(seed or None)
-    key = call("RandomKey", state)
-    assign_add(state, 1)
-    return call("RandomPoisson", key, stop_gradient(broadcast_to(rate, shape)))
+    return call("RandomPoisson", next_key(state), stop_gradient(broadcast_to(rate, shape)))
 
 
 def poisson(shape: Any, mean: Tensor, seed: int | None = None) -> Tensor:

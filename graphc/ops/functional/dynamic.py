@@ -8,6 +8,7 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.errors import TraceError, user_loc
+from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.functional.arithmetic import floor_div
 from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.elementwise import floor_mod, not_equal
@@ -64,7 +65,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 @method()
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask holds, as a vector, with a gradient."""
-    shape = np.broadcast_shapes(input.shape, mask.shape)
+    shape = broadcast_shapes("masked_select", input.shape, mask.shape)
     places = places_of("masked_select", reshape(broadcast_to(mask, shape), (-1,)))
     return rows_at(reshape(broadcast_to(input, shape), (-1,)), places)
 

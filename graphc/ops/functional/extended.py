@@ -14,6 +14,7 @@ from graphc.ops.functional.loss import mse_loss
 from graphc.ops.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool2d
 from graphc.ops.functional.shapes import expand_dims, squeeze
 from graphc.ops.functional.slicing import gather
+from graphc.ops.functional.sliding import per_axis
 from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.tensor import Tensor
 
@@ -114,7 +115,7 @@ def _averaged(
     pool: Any = (avg_pool1d, avg_pool2d, avg_pool3d)[axes - 1]
     alone = input.ndim == axes + 1
     kernel = tuple(kernel) if isinstance(kernel, (tuple, list)) else kernel
-    border = (padding,) * axes if isinstance(padding, int) else tuple(padding)
+    border = per_axis(f"avg_pool{axes}d", "padding", padding, axes, least=0)
     # Both ends of each axis; one number for sequences.
     around = border[0] if axes == 1 else border if axes == 2 else tuple(n for b in border for n in (b, b))
     given = expand_dims(input, 0) if alone else input

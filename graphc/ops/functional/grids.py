@@ -41,7 +41,7 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 def pixel_rows(x: Tensor) -> Tensor:
     """[N, C, *sizes] as [N * all sizes, C]: a row for each pixel."""
-    return reshape(moveaxis(x, 1, -1), (-1, x.shape[1]))
+    return reshape(moveaxis(x, 1, -1), (x.size // max(x.shape[1], 1), x.shape[1]))
 
 
 def first_rows(n: int, sizes: Sequence[int], rank: int) -> Tensor:
@@ -202,7 +202,7 @@ def crop_and_resize(
             " [N, H, W, C], [boxes, 4] and [boxes]",
             loc=user_loc(),
         )
-    rows = reshape(cast(image, "float32"), (-1, image.shape[3]))
+    rows = reshape(cast(image, "float32"), (math.prod(image.shape[:3]), image.shape[3]))
     sizes = image.shape[1:3]
     corners = cast(boxes, "float32")
     points, inside = [], None

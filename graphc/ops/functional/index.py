@@ -12,10 +12,11 @@ from graphc import dispatch
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, TraceError, user_loc
 from graphc.ir.types import INTEGERS
+from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import IndexKindError, IndexRangeError, Number, Operand, as_bool, call, cast, cast_to
 from graphc.ops.functional.create import arange
-from graphc.ops.functional.dynamic import columns_of, places_of
+from graphc.ops.functional.dynamic import columns_of, known_values, places_of
 from graphc.ops.functional.elementwise import add, floor_mod, greater, maximum, minimum, mul, neg
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
@@ -170,7 +171,7 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
     x = getitem(x, tuple(slice(None) if w else i for i, w in zip(items, walked, strict=True)))
     axes = [k for k, w in enumerate(walked) if w]
     indices = [as_index(items[k]) for k in axes]
-    shape = np.broadcast_shapes(*(i.shape for i in indices))
+    shape = broadcast_shapes("indexing", *(i.shape for i in indices))
     flat: Tensor | None = None
     for axis, index in zip(axes, indices, strict=True):
         step = wrapped(index, x.shape[axis])
@@ -376,7 +377,11 @@ def one_hot_rows(
     indices: Tensor, depth: int, on_value: Number = 1.0, off_value: Number = 0.0, dtype: Any = "float32"
 ) -> Tensor:
     """on_value at the index along a new last axis, off_value elsewhere."""
-    return call("OneHot", indices, depth=depth, on=on_value, off=off_value, dtype=to_name(dtype))
+    if isinstance(depth, Tensor) and not depth.tensor_type.is_float:
+        depth = int(known_values("one_hot", depth).item())
+    if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)):
+        raise ArgumentTypeError(f"one_hot: the number of classes must be an int, got {depth!r}", loc=user_loc())
+    return call("OneHot", indices, depth=int(depth), on=on_value, off=off_value, dtype=to_name(dtype))
 
 
 def marked(indices: Tensor, depth: int, on_value: Operand, off_value: Operand, axis: int = -1) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call
 from graphc.ops.functional.shapes import (
@@ -103,6 +103,10 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
 def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     """Every entry of an axis `rep` times in a row."""
     at = check_axis("repeat_elements", axis, x.ndim)
+    if isinstance(rep, bool) or not isinstance(rep, (int, np.integer)):
+        raise ArgumentTypeError(f"repeat_elements: rep must be an int, got {rep!r}", loc=user_loc())
+    if rep < 0:
+        raise ArgumentValueError(f"repeat_elements: rep must not be negative, got {rep}", loc=user_loc())
     spread = expand_dims(x, at + 1)
     spread = broadcast_to(spread, (*x.shape[: at + 1], rep, *x.shape[at + 1 :]))
     return reshape(spread, (*x.shape[:at], x.shape[at] * rep, *x.shape[at + 1 :]))
@@ -117,6 +121,10 @@ def repeat_interleave(input: Tensor, repeats: Any, axis: int | None = None) -> T
     counts = [int(n) for n in (repeats.asnumpy() if isinstance(repeats, Tensor) else repeats)]
     if len(counts) == 1:
         return repeat_elements(x, counts[0], at)
+    if len(counts) != x.shape[at] or min(counts, default=0) < 0:
+        raise ArgumentValueError(
+            f"repeat_interleave: repeats must be {x.shape[at]} numbers, none negative, got {counts}", loc=user_loc()
+        )
     index = np.repeat(np.arange(x.shape[at]), counts).astype(np.int32)
     return call("Gather", x, Tensor.wrap(index), axis=at)
 

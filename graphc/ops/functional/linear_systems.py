@@ -14,7 +14,7 @@ from graphc.ops.functional.diagonals import tril, triu
 from graphc.ops.functional.elementwise import add, equal, mul, sub
 from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.products import matmul
+from graphc.ops.functional.products import broadcast_batches, matmul
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, swapaxes
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.solve import matrices, solved
@@ -33,7 +33,7 @@ def _same_rows(owner: str, a: Tensor, b: Tensor) -> None:
 def _together(owner: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Matrices and right sides with the same leading axes. ShapeError where rows do not fit."""
     _same_rows(owner, a, b)
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    lead = broadcast_batches(owner, a, b)
     return tuple(x if x.shape[:-2] == lead else broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b))  # type: ignore[return-value]
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
+from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.functional.arithmetic import div, float_power, floor_div, round_
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import cast
@@ -164,11 +163,11 @@ class Methods(Overloads):
 
     def new_zeros(self: Any, size: Any, dtype: Any = None) -> Tensor:
         """Zeros of this dtype."""
-        return zeros(size, dtype or self.dtype)
+        return zeros(size, self.dtype if dtype is None else dtype)
 
     def new_ones(self: Any, size: Any, dtype: Any = None) -> Tensor:
         """Ones of this dtype."""
-        return ones(size, dtype or self.dtype)
+        return ones(size, self.dtype if dtype is None else dtype)
 
     def copy(self: Any) -> Tensor:
         """A copy."""
@@ -180,7 +179,7 @@ class Methods(Overloads):
         """For each element that of the choices whose number it is; all are broadcast. mode "clip", or "wrap"."""
         only("choose", "mode", mode, "clip", "wrap")
         given = [x if isinstance(x, Tensor) else Tensor(x) for x in choices]
-        shape = np.broadcast_shapes(self.shape, *(x.shape for x in given))
+        shape = broadcast_shapes("choose", self.shape, *(x.shape for x in given))
         stacked = stack([broadcast_to(x, shape) for x in given])
         number, count = broadcast_to(cast(self, "int32"), shape), stacked.shape[0]
         index = floor_mod(number, count) if mode == "wrap" else clamp(number, 0, count - 1)
@@ -208,7 +207,7 @@ class Methods(Overloads):
 
     def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None) -> Tensor:
         """One number in a shape, in this dtype."""
-        return full(size, fill_value, dtype=dtype or self.dtype)
+        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype)
 
 
 for _name, _member in vars(Methods).items():

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ir.types import COMPLEX, FLOATS
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
@@ -19,6 +20,7 @@ from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, moveaxis
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.solve import inverse
+from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -32,7 +34,7 @@ def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *,
     dim     an axis, or two; None for all: a vector where ord is None, else the axes there are
     """
     real_only("norm", A)
-    x = as_float(A if dtype is None else cast(A, dtype))
+    x = _floats("norm", A, dtype)
     axes = normalize_axes("norm", dim, x.ndim)
     if ord is None or (ord == "fro" and len(axes) != 2) or (ord == 2 and len(axes) == 1):
         return _root(reduce_sum(square(x), axes, keepdim))
@@ -44,6 +46,18 @@ def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *,
     if len(axes) != 1 and dim is not None:
         raise ArgumentValueError(f"norm: ord = {ord!r} is for one axis or two, got {dim}", loc=user_loc())
     return _vector_norm(x, ord, axes, keepdim)
+
+
+def _floats(owner: str, x: Tensor, dtype: Any) -> Tensor:
+    """x in the dtype that a norm is computed in: the one given, which must be a float or complex, or as `as_float` says."""
+    return as_float(x if dtype is None else cast(x, only_floats(owner, dtype)))
+
+
+def only_floats(owner: str, dtype: Any) -> Any:
+    """A dtype; DTypeError for one of integers or bools, in which a norm would lose its fraction."""
+    if to_name(dtype) not in (*FLOATS, *COMPLEX):
+        raise DTypeError(f"{owner}: dtype must be a float or complex dtype, got {to_name(dtype)}", loc=user_loc())
+    return dtype
 
 
 def _require_number(owner: str, ord: Any) -> None:
@@ -75,7 +89,7 @@ def _vector_norm(x: Tensor, ord: Number, axes: Sequence[int], keepdim: bool) -> 
 
 def vector_norm(x: Tensor, ord: Any = 2, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
     """(sum |x|^ord)^(1/ord) over axes, all by default; +-inf and 0 as for `norm`."""
-    x = as_float(x if dtype is None else cast(x, dtype))
+    x = _floats("vector_norm", x, dtype)
     _require_number("vector_norm", ord)
     return _vector_norm(x, ord, normalize_axes("vector_norm", axis, x.ndim), keepdims)
 
@@ -89,7 +103,7 @@ def matrix_norm(
     them; 1 and -1, the largest and the smallest sum of |x| of a column; inf and -inf, of a row. "nuc", 2 and -2 not in a
     compiled Cell.
     """
-    x = as_float(A if dtype is None else cast(A, dtype))
+    x = _floats("matrix_norm", A, dtype)
     if isinstance(axis, int) or len(axis) != 2:
         raise ArgumentValueError(f"matrix_norm: axis must be two axes, got {axis!r}", loc=user_loc())
     rows, columns = (check_axis("matrix_norm", a, x.ndim) for a in axis)

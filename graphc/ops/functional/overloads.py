@@ -20,7 +20,7 @@ from graphc.ops.functional.index import gather_elements, index_add
 from graphc.ops.functional.joining import repeat_interleave, split, tile
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import addr
-from graphc.ops.functional.reduce import reduce_mean, sum_
+from graphc.ops.functional.reduce import reduce_mean, sum_, widened
 from graphc.ops.functional.shapes import as_shape, broadcast_to, flatten, ravel, reshape, swapaxes, transpose
 from graphc.ops.functional.slicing import gather, select_at
 from graphc.ops.functional.sorting import argsort, sort
@@ -111,10 +111,14 @@ class Overloads:
         return var(self, *_spread("var", axis, ddof, keepdims, named))
 
     def cumsum(self: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-        """Sums up to each element along an axis, of the flattened tensor by default; of small integers in int32."""
-        if dtype is None and self.tensor_type.dtype in ("bool", "int8", "int16", "uint8", "uint16"):
-            dtype = "int32"
-        return cumsum(self if axis is not None else ravel(self), axis or 0, dtype)
+        """Sums up to each element along an axis, of the flattened tensor by default; of small integers in int32.
+
+        dtype: what they are cast to, before they are added up if it has all the numbers of this tensor.
+        """
+        x = widened(self if axis is not None else ravel(self), dtype)
+        small = x.tensor_type.dtype in ("bool", "int8", "int16", "uint8", "uint16")
+        made = cumsum(x, axis or 0, "int32" if small else None)
+        return made if dtype is None else cast(made, dtype)
 
     # ---- order
 

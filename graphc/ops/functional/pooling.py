@@ -269,11 +269,13 @@ def pool3d(
     """The largest element (kind "max") or the mean ("avg") of windows of volumes [N, C, D, H, W]; pad_mode "valid", "same" or
     "pad" with `pad_list`.
     """
-    kernel, stride, mode = triple(kernel_size), triple(strides), pad_mode.lower()
+    owner = f"{kind.capitalize()}Pool3D"
+    kernel, stride = triple(owner, "kernel_size", kernel_size), triple(owner, "strides", strides)
+    mode = pad_mode.lower()
     if mode not in ("valid", "same", "pad"):
         raise ArgumentValueError(f"pad_mode must be 'valid', 'same' or 'pad', got {pad_mode!r}", loc=user_loc())
-    ends = [(int(a), int(b)) for a, b in padded_ends(x.shape[2:], kernel, stride, (1, 1, 1), mode, pad_list)]
-    w = windows_over("pooling", x.shape[2:], kernel, stride, ends, None, bool(ceil_mode) and mode == "pad")
+    ends = [(int(a), int(b)) for a, b in padded_ends(owner, x.shape[2:], kernel, stride, (1, 1, 1), mode, pad_list)]
+    w = windows_over(owner, x.shape[2:], kernel, stride, ends, None, bool(ceil_mode) and mode == "pad")
     if kind == "max":
         return max_windows(x, w)
     return avg_windows(x, w, ends, count_include_pad, divisor_override)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from graphc.errors import ShapeError, user_loc
 from graphc.ir.types import INTEGERS
-from graphc.ops.declared.rules import broadcast_shape
+from graphc.ops.declared.rules import broadcast_shape, broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Number, call, cast_to
 from graphc.ops.functional.elementwise import add, mul, sub
@@ -46,12 +44,17 @@ def matmul(input: Tensor, other: Tensor, transpose_a: bool = False, transpose_b:
         return call("MatMul", x, y, **flags)
     if y.ndim == 2 and not transpose_a:
         # One product for all leading indices.
-        product = call("MatMul", reshape(x, (-1, x.shape[-1])), y, **flags)
+        product = call("MatMul", reshape(x, (math.prod(x.shape[:-1]), x.shape[-1])), y, **flags)
         return reshape(product, (*x.shape[:-1], product.shape[-1]))
-    lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    lead = broadcast_batches("matmul", x, y)
     x = x if x.shape[:-2] == lead else broadcast_to(x, (*lead, *x.shape[-2:]))
     y = y if y.shape[:-2] == lead else broadcast_to(y, (*lead, *y.shape[-2:]))
     return call("BatchMatMul", x, y, **flags)
+
+
+def broadcast_batches(owner: str, x: Tensor, y: Tensor) -> tuple[int, ...]:
+    """The shape that the leading axes of two batches of matrices are broadcast to; ShapeError GC102 for others."""
+    return broadcast_shapes(owner, x.shape[:-2], y.shape[:-2], of=f"of the batches {x.tensor_type} and {y.tensor_type}")
 
 
 def _integer_product(x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor:
@@ -102,9 +105,10 @@ def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
         )
     free1, free2 = ([i for i in range(x.ndim) if i not in a] for x, a in ((x1, first), (x2, second)))
     common = math.prod(x1.shape[a] for a in first)
-    left = reshape(transpose(x1, (*free1, *first)), (-1, common))
-    right = reshape(transpose(x2, (*second, *free2)), (common, -1))
-    return reshape(matmul(left, right), (*(x1.shape[i] for i in free1), *(x2.shape[i] for i in free2)))
+    shape1, shape2 = (tuple(x.shape[i] for i in free) for x, free in ((x1, free1), (x2, free2)))
+    left = reshape(transpose(x1, (*free1, *first)), (math.prod(shape1), common))
+    right = reshape(transpose(x2, (*second, *free2)), (common, math.prod(shape2)))
+    return reshape(matmul(left, right), (*shape1, *shape2))
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ from graphc.ops.functional.sorting import argsort
 from graphc.ops.functional.state import assign_add
 from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.seed import generator
+from graphc.ops.tensor.seed import drawing, generator
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -37,10 +37,16 @@ def uniform_from(state: Parameter, shape: Sequence[int]) -> Tensor:
     return _drawn("RandomUniform", state, shape)
 
 
+def next_key(state: Parameter) -> Tensor:
+    """What the next numbers are made of; the state moves on. One draw at a time: threads get different ones."""
+    with drawing:
+        key = call("RandomKey", state)
+        assign_add(state, 1)
+    return key
+
+
 def _drawn(op: str, state: Parameter, shape: Sequence[int]) -> Tensor:
-    key = call("RandomKey", state)
-    assign_add(state, 1)
-    return call(op, key, shape=as_shape(shape))
+    return call(op, next_key(state), shape=as_shape(shape))
 
 
 def rand(*size: int, dtype: Any = None, seed: int | None = None) -> Tensor:
@@ -103,19 +109,19 @@ def normal(shape: Sequence[int], mean: Operand, stddev: Operand, seed: int | Non
 
 def randn(*size: int, dtype: Any = None, seed: int | None = None) -> Tensor:
     """Standard normal numbers; float32 by default."""
-    return cast(standard_normal(as_shape(size), seed), dtype or "float32")
+    return cast(standard_normal(as_shape(size), seed), "float32" if dtype is None else dtype)
 
 
 def randn_like(input: Tensor, seed: int | None = None, dtype: Any = None) -> Tensor:
     """Standard normal numbers in the shape, and by default the dtype, of a tensor."""
     real_only("randn_like", input)
-    return cast(standard_normal(input.shape, seed), dtype or input.dtype)
+    return cast(standard_normal(input.shape, seed), input.dtype if dtype is None else dtype)
 
 
 def rand_like(input: Tensor, seed: int | None = None, dtype: Any = None) -> Tensor:
     """Numbers, uniform in [0, 1), in the shape, and by default the dtype, of a tensor."""
     real_only("rand_like", input)
-    return cast(_unit(input.shape, seed), dtype or input.dtype)
+    return cast(_unit(input.shape, seed), input.dtype if dtype is None else dtype)
 
 
 def randint(low: Any, high: Any, size: Sequence[int], seed: int | None = None, *, dtype: Any = None) -> Tensor:
@@ -124,8 +130,8 @@ def randint(low: Any, high: Any, size: Sequence[int], seed: int | None = None, *
     if isinstance(low, int) and isinstance(high, int) and high - low > 1 << 24:
         return integers_from(generator(seed or None), tuple(size), low, high, name)
     span = sub(high, low)
-    steps = cast_to(floor(mul(_unit(tuple(size), seed), cast(span, "float32"))), name)
-    return add(minimum(steps, sub(cast(span, name), 1)), cast(low, name))
+    steps = cast_to(floor(mul(_unit(tuple(size), seed), cast(span, "float32"))), "int64")
+    return cast(add(minimum(steps, sub(cast(span, "int64"), 1)), cast(low, "int64")), name)
 
 
 def integers_from(state: Parameter, shape: Sequence[int], low: int, high: int, dtype: str) -> Tensor:

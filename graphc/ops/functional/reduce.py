@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from graphc.ir.types import INTEGERS
+import numpy as np
+
+from graphc.ir.types import INTEGERS, numpy_dtype
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.functional.arithmetic import truncate_div
 from graphc.ops.functional.core import Axis, Operand, as_bool, call, cast, cast_to, real_only
@@ -31,8 +33,9 @@ def reduce_sum(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
 
 
 def sum_(input: Tensor, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Sum over axes (all by default); of integers and bools in int64, unless a dtype is given."""
-    return reduce_sum(summand(input, dtype), dim, keepdim)
+    """Sum over axes (all by default); of integers and bools in int64, unless a dtype is given: of bools whether any is True."""
+    x = summand(input, dtype)
+    return reduce_any(x, dim, keepdim) if x.tensor_type.dtype == "bool" else reduce_sum(x, dim, keepdim)
 
 
 def summand(x: Tensor, dtype: Any) -> Tensor:
@@ -41,6 +44,12 @@ def summand(x: Tensor, dtype: Any) -> Tensor:
         return cast(x, dtype)
     tensor = as_tensor(x)
     return tensor if tensor.tensor_type.is_float or tensor.tensor_type.is_complex else cast_to(tensor, "int64")
+
+
+def widened(x: Tensor, dtype: Any) -> Tensor:
+    """x in a dtype that has all its values, else as it is: what is computed of it is cast then."""
+    name = x.tensor_type.dtype if dtype is None else to_name(dtype)
+    return cast_to(x, name) if np.can_cast(x.tensor_type.numpy, numpy_dtype(name)) else x
 
 
 def reduce_mean(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
@@ -75,8 +84,9 @@ def reduce_any(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Ten
 
 @method()
 def prod(input: Tensor, axis: Axis = None, keep_dims: bool = False, dtype: Any = None) -> Tensor:
-    """The product over axes; of integers and bools in int64, unless a dtype is given."""
-    return reduce_prod(summand(input, dtype), axis, keep_dims)
+    """The product over axes; of integers and bools in int64, unless a dtype is given: of bools whether all are True."""
+    x = summand(input, dtype)
+    return reduce_all(x, axis, keep_dims) if x.tensor_type.dtype == "bool" else reduce_prod(x, axis, keep_dims)
 
 
 def reduce_prod(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
@@ -95,16 +105,17 @@ def logsumexp(input: Tensor, dim: Axis = None, keepdim: bool = False) -> Tensor:
 
 @method()
 def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: Any = int32) -> Tensor:
-    """How many elements are not zero."""
-    return reduce_sum(cast(not_equal(x, 0) if x.tensor_type.dtype != "bool" else x, to_name(dtype)), axis, keep_dims)
+    """How many elements are not zero; as a bool whether any is."""
+    return sum_(not_equal(x, 0) if x.tensor_type.dtype != "bool" else x, axis, keep_dims, dtype=to_name(dtype))
 
 
 @method()
 def nansum(input: Tensor, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
-    """The sum of the elements that are not NaN."""
+    """The sum of the elements that are not NaN, cast to a dtype if given."""
     real_only("nansum", input)
     x = select(isnan(input), 0.0, input) if input.tensor_type.is_float else input
-    return reduce_sum(x if dtype is None else cast(x, dtype), axis, keepdims)
+    made = reduce_sum(widened(x, dtype), axis, keepdims)
+    return made if dtype is None else cast(made, dtype)
 
 
 def l2_loss(x: Operand) -> Tensor:

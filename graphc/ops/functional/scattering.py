@@ -206,6 +206,15 @@ def scatter_nd_min(input_x: Tensor, indices: Indices, updates: Tensor, use_locki
 # ---- segments
 
 
+def _segments(owner: str, number: Any) -> int:
+    known: Any = number.array if isinstance(number, Tensor) and number.size == 1 else number
+    if isinstance(known, bool) or np.asarray(known).dtype.kind not in "iu":
+        raise ArgumentTypeError(f"{owner}: num_segments must be an int, got {number!r}", loc=user_loc())
+    if int(known) < 0:
+        raise ArgumentValueError(f"{owner}: num_segments must not be negative, got {known}", loc=user_loc())
+    return int(known)
+
+
 def segment(mode: str, input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Entries of the leading axes combined by segment: "add", or "max" and "min", whose empty segments hold the extremes."""
     ids = as_index(segment_ids)
@@ -213,7 +222,10 @@ def segment(mode: str, input_x: Tensor, segment_ids: Tensor, num_segments: int) 
         raise ShapeError(
             f"segment_ids are {ids.tensor_type}, which are no leading axes of {input_x.tensor_type}", loc=user_loc()
         )
-    shape = (int(num_segments), *input_x.shape[ids.ndim :])
+    shape = (
+        _segments(f"unsorted_segment_{'sum' if mode == 'add' else mode}", num_segments),
+        *input_x.shape[ids.ndim :],
+    )
     if mode == "add":
         start = zeros(shape, input_x.dtype)
     else:
@@ -256,7 +268,9 @@ def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> 
         raise ShapeError(
             f"segment_ids are {segment_ids.tensor_type}, which are no leading axes of {x.tensor_type}", loc=user_loc()
         )
-    start = Tensor(np.ones((int(num_segments), *x.shape[segment_ids.ndim :]), x.tensor_type.numpy))
+    start = Tensor(
+        np.ones((_segments("unsorted_segment_prod", num_segments), *x.shape[segment_ids.ndim :]), x.tensor_type.numpy)
+    )
     return call("Scatter", start, segment_ids, x, axis=0, mode="mul")
 
 

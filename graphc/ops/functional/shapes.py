@@ -18,6 +18,8 @@ from graphc.ops.tensor.tensor import Tensor
 
 def as_shape(shape: Any) -> tuple[int, ...]:
     """Sizes given one by one, as a tuple or list, or as a tensor of them; they may be tensors themselves, of known values."""
+    if not hasattr(shape, "__len__"):
+        raise ArgumentTypeError(f"a shape is a tuple of integers, got {shape!r}", loc=user_loc())
     if len(shape) == 1 and (isinstance(shape[0], (tuple, list)) or (isinstance(shape[0], Tensor) and shape[0].ndim)):
         shape = shape[0]
     if isinstance(shape, Tensor):
@@ -72,7 +74,11 @@ def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
     x = input
     wanted = as_shape(shape)
     lead = len(wanted) - x.ndim
-    wanted = tuple(x.shape[i - lead] if d == -1 and i >= lead else d for i, d in enumerate(wanted))
+    if any(d < -1 or (d == -1 and i < lead) for i, d in enumerate(wanted)):
+        raise ArgumentValueError(
+            f"broadcast_to: {wanted} is no shape for {x.tensor_type}: -1 keeps an axis that is there", loc=user_loc()
+        )
+    wanted = tuple(x.shape[i - lead] if d == -1 else d for i, d in enumerate(wanted))
     return call("BroadcastTo", x, shape=wanted)
 
 

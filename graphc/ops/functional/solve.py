@@ -10,6 +10,7 @@ from graphc.ops.functional.create import eye
 from graphc.ops.functional.diagonals import diagonal
 from graphc.ops.functional.elementwise import abs_, less, log, mul, sign
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.products import broadcast_batches
 from graphc.ops.functional.reduce import reduce_prod, reduce_sum
 from graphc.ops.functional.shapes import broadcast_to
 from graphc.ops.tensor.methods import method
@@ -31,7 +32,7 @@ def solved(a: Tensor, b: Tensor, transposed: bool = False) -> Tensor:
     Factors are made before that: a compiled step makes those of one matrix once.
     """
     packed, order, _ = call("LU", a)
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    lead = broadcast_batches("solve", a, b)
     axes = ((a, 2), (b, 2), (packed, 2), (order, 1))
     operands = (x if x.shape[:-own] == lead else broadcast_to(x, (*lead, *x.shape[-own:])) for x, own in axes)
     return call("SolveLU", *operands, transposed=transposed)

@@ -8,6 +8,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.order import RANKED
+from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call, cast, cast_to, real_only
 from graphc.ops.functional.create import arange, zeros, zeros_like
@@ -36,7 +37,8 @@ def element_in_order(x: Tensor, number: int) -> tuple[Tensor, Tensor]:
 
 
 def comparable(x: Tensor) -> Tensor:
-    """x, or its elements in the dtype in which kernels compare them."""
+    """x, or its elements in the dtype in which kernels compare them. DTypeError for complex numbers, which have no order."""
+    real_only("the order of elements", x)
     return x if x.tensor_type.dtype in RANKED or x.tensor_type.is_float else cast_to(x, "int32")
 
 
@@ -132,7 +134,7 @@ def searchsorted(
             loc=user_loc(),
         )
     else:
-        lead = np.broadcast_shapes(table.shape[:-1], wanted.shape[:-1])
+        lead = broadcast_shapes("searchsorted", table.shape[:-1], wanted.shape[:-1])
         table, wanted = (broadcast_to(x, (*lead, x.shape[-1])) for x in (table, wanted))
     found = call("SearchSorted", table, wanted, right=right or side == "right")
     shape = values.shape if sorted_sequence.ndim == 1 else found.shape

@@ -43,7 +43,8 @@ def unpooled(
             loc=user_loc(),
         )
     kernel = per_axis(owner, "kernel_size", kernel_size, axes)
-    steps = kernel if stride in (None, 0, (0,) * axes) else per_axis(owner, "stride", stride, axes)
+    steps = per_axis(owner, "stride", 0 if stride is None else stride, axes, least=0)
+    steps = per_axis(owner, "stride", stride, axes) if any(steps) else kernel
     pads = per_axis(owner, "padding", padding, axes, least=0)
     lead, spatial = x.shape[:-axes], x.shape[-axes:]
     made = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(spatial, steps, pads, kernel, strict=True))
@@ -52,6 +53,7 @@ def unpooled(
             raise ArgumentTypeError(
                 f"{owner}: output_size must be a tuple, got {type(output_size).__name__}", loc=user_loc()
             )
+        per_axis(owner, "output_size", output_size, len(output_size))
         wanted = output_size[-axes:]
         near = len(wanted) == axes and all(abs(a - b) < s for a, b, s in zip(wanted, made, steps, strict=True))
         if not near or output_size[:-axes] not in ((), lead):

@@ -36,12 +36,12 @@ def _window(owner: str, length: Any, periodic: bool, dtype: Any, weights: Callab
 
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """1 - |2 n / (N - 1) - 1|, with N one more where `periodic`."""
-    return _window("bartlett_window", window_length, periodic, dtype or "float32", np.bartlett)
+    return _window("bartlett_window", window_length, periodic, "float32" if dtype is None else dtype, np.bartlett)
 
 
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """0.42 - 0.5 cos(2 pi n / (N - 1)) + 0.08 cos(4 pi n / (N - 1)), with N one more where `periodic`."""
-    return _window("blackman_window", window_length, periodic, dtype or "float32", np.blackman)
+    return _window("blackman_window", window_length, periodic, "float32" if dtype is None else dtype, np.blackman)
 
 
 def hamming_window(
@@ -52,17 +52,23 @@ def hamming_window(
     def weights(count: int) -> Array:
         return np.asarray(alpha - beta * np.cos(2 * np.pi * np.arange(count) / (count - 1)))
 
-    return _window("hamming_window", window_length, periodic, dtype or "float32", weights)
+    return _window("hamming_window", window_length, periodic, "float32" if dtype is None else dtype, weights)
 
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """0.5 - 0.5 cos(2 pi n / (N - 1)), with N one more where `periodic`."""
-    return _window("hann_window", window_length, periodic, dtype or "float64", np.hanning)
+    return _window("hann_window", window_length, periodic, "float64" if dtype is None else dtype, np.hanning)
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None) -> Tensor:
     """I0(beta sqrt(1 - (2 n / (N - 1) - 1)^2)) / I0(beta), with N one more where `periodic`."""
-    return _window("kaiser_window", window_length, periodic, dtype or "float64", lambda count: np.kaiser(count, beta))
+    return _window(
+        "kaiser_window",
+        window_length,
+        periodic,
+        "float64" if dtype is None else dtype,
+        lambda count: np.kaiser(count, beta),
+    )
 
 
 __all__ = [

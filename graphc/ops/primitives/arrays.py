@@ -28,9 +28,9 @@ FillV2 = declare(
     "A tensor filled with one number.",
 )
 
-Zeros = declare("Zeros", lambda size, dtype=None: F.zeros(size, dtype or "float32"), "Zeros.")
+Zeros = declare("Zeros", lambda size, dtype=None: F.zeros(size, "float32" if dtype is None else dtype), "Zeros.")
 
-Ones = declare("Ones", lambda shape, dtype=None: F.ones(shape, dtype or "float32"), "Ones.")
+Ones = declare("Ones", lambda shape, dtype=None: F.ones(shape, "float32" if dtype is None else dtype), "Ones.")
 
 ZerosLike, OnesLike, Eye = declare("ZerosLike", F.zeros_like), declare("OnesLike", F.ones_like), declare("Eye", F.eye)
 

@@ -67,7 +67,13 @@ def to_name(dtype: Any) -> str:
     # NumPy may not know bfloat16 by its name.
     name = dtype if isinstance(dtype, str) and dtype in DTYPES else dtype_name(dtype)
     if name is None:
-        raise DTypeError(f"{dtype!r} is no dtype that graphc knows", details=[f"dtypes are {', '.join(DTYPES)}"])
+        tensor = getattr(dtype, "tensor_type", None)
+        raise DTypeError(
+            f"{f'a tensor {tensor}' if tensor else repr(dtype)} is no dtype that graphc knows",
+            loc=user_loc(),
+            details=[f"dtypes are {', '.join(DTYPES)}"],
+            help="x.dtype is that of a tensor" if tensor else None,
+        )
     return name
 
 

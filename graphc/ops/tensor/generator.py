@@ -11,7 +11,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.random import mix64
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.seed import generator, get_seed, times_set
+from graphc.ops.tensor.seed import generator, get_seed, shared_state, times_set
 from graphc.ops.tensor.tensor import Tensor
 
 _numbers = itertools.count()
@@ -25,8 +25,7 @@ class Generator:
 
     def __init__(self) -> None:
         self._seed = 0
-        self._state = Parameter(_first(0), name=f"random.state.generator{next(_numbers)}", requires_grad=False)
-        self._state.is_random_state = True
+        self._state = shared_state(_first(0), f"random.state.generator{next(_numbers)}")
 
     def __repr__(self) -> str:
         return f"Generator(initial_seed={self.initial_seed()})"

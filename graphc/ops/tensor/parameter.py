@@ -34,6 +34,8 @@ class Parameter(ParameterExtras, Tensor):
     is_copy = False
     #: Whether draws read it and move it on; under vmap every index draws the same.
     is_random_state = False
+    #: Whether it is one that random functions of any cell draw of, not the state of a layer.
+    is_shared_state = False
     #: Whether it was made to be no weight but state, as averages are: not because somebody has frozen it since.
     is_state = False
     #: Where its gradients are added up in automatic parallel modes, see `graphc.ops.functional.collective.accumulate`.

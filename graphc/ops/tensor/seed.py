@@ -15,6 +15,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.random import mix64
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+from graphc_codegen.forks import rlock
 
 _seed: int | None = None
 
@@ -25,6 +26,10 @@ _made = 0
 _names = itertools.count()
 
 _generators: dict[int | None, Parameter] = {}
+
+#: Held while a state is read and moved on, so that threads never draw the same; and by compiled steps that draw of a state
+#: which others draw of too, while they run.
+drawing = rlock()
 
 
 def set_seed(seed: int) -> None:
@@ -118,8 +123,16 @@ def generator(seed: int | None = None) -> Parameter:
     """The state that the random functions share, or the one of those that are given this seed."""
     if seed not in _generators:
         name = "random.state" if seed is None else f"random.state.seed{seed}"
-        _generators.setdefault(seed, _random_state(_start(seed), name))
+        with drawing:
+            _generators.setdefault(seed, shared_state(_start(seed), name))
     return _generators[seed]
+
+
+def shared_state(first: np.ndarray[Any, np.dtype[np.int64]], name: str) -> Parameter:
+    """A random state that belongs to no layer: steps of any cell draw of it."""
+    state = _random_state(first, name)
+    state.is_shared_state = True
+    return state
 
 
 def _random_state(first: np.ndarray[Any, np.dtype[np.int64]], name: str) -> Parameter:
@@ -137,11 +150,13 @@ def _entropy() -> int:
 
 
 __all__ = [
+    "drawing",
     "generator",
     "get_rng_state",
     "get_seed",
     "new_state",
     "set_rng_state",
     "set_seed",
+    "shared_state",
     "times_set",
 ]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.mint.shapes import flatten
 from graphc.ops import embedding, fold, group_norm, pixel_shuffle, unfold
+from graphc.ops.functional.sliding import per_axis
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 
@@ -30,7 +29,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """int64: 1 at the index along a new last axis, else 0. num_classes -1, the greatest index and one, needs an eager call."""
     if num_classes == -1:
-        num_classes = int(np.max(tensor.asnumpy(), initial=-1)) + 1
+        num_classes = max(tensor.asnumpy().ravel().tolist(), default=-1) + 1
     return ops.one_hot(tensor, num_classes, Tensor(1, "int64"), Tensor(0, "int64"))
 
 
@@ -113,9 +112,10 @@ def conv1d(
             " [out, C / groups, k]",
             loc=user_loc(),
         )
-    along = padding if isinstance(padding, str) else (0, *_one(padding))
+    along = padding if isinstance(padding, str) else (0, *per_axis("conv1d", "padding", padding, 1, least=0))
     wide, windows = ops.expand_dims(batch, 2), ops.expand_dims(weight, 2)
-    made = conv2d(wide, windows, bias, (1, *_one(stride)), along, (1, *_one(dilation)), groups)
+    steps, spread = (per_axis("conv1d", n, v, 1) for n, v in (("stride", stride), ("dilation", dilation)))
+    made = conv2d(wide, windows, bias, (1, *steps), along, (1, *spread), groups)
     return ops.squeeze(made, (0, 2) if alone else 2)
 
 
@@ -128,10 +128,6 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
         )
     made = conv1d(ops.transpose(input, (1, 2, 0)), ops.transpose(weight, (2, 1, 0)), bias, 1, pad)
     return ops.transpose(made, (2, 0, 1))
-
-
-def _one(value: Any) -> tuple[int, ...]:
-    return (value,) if isinstance(value, int) else tuple(value)
 
 
 def conv2d(

@@ -23,7 +23,8 @@ from graphc.ops.tensor.tensor import Tensor
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima of windows that divide the last axis into output_size parts; with return_indices also where they are, int64."""
-    size = output_size[0] if isinstance(output_size, (tuple, list)) else output_size
+    one = isinstance(output_size, (tuple, list)) and len(output_size) == 1
+    size = output_size[0] if one else output_size
     made = adaptive_max_pool2d(ops.expand_dims(input, -2), (1, size), return_indices)
     return tuple(ops.squeeze(m, -2) for m in made) if return_indices else ops.squeeze(made, -2)
 
