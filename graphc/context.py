@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphc import processes
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.paths import others_of
 
 GRAPH_MODE = 0
 
@@ -302,7 +301,3 @@ def reset_parallel() -> None:
     global _settings
     _settings = ParallelSettings()
     _changed()
-
-
-if not TYPE_CHECKING:
-    __getattr__ = others_of(__name__)

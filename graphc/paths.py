@@ -17,6 +17,7 @@ from typing import Any
 
 from graphc import suggest
 from graphc.errors import TraceAttributeError, printable
+from graphc.frames import clean
 from graphc.instead import instead
 from graphc.suggest import imports_from, nearest
 
@@ -78,6 +79,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.mint.nn": ("graphc.mint.nn",),
     "mindspore.mint.nn.functional": ("graphc.mint.nn.functional",),
     "mindspore.mint.optim": ("graphc.mint.optim",),
+    **_within("mindspore.mint.optim", "adam adamw sgd fused_adamw", ("graphc.mint.optim",)),
+    "mindspore.mint.nn.layer": ("graphc.mint.nn",),
+    **_within("mindspore.mint.nn.layer", "activation basic conv normalization padding pooling", ("graphc.mint.nn",)),
     "mindspore.numpy": ("graphc.numpy",),
     "mindspore.numpy.fft": ("graphc.numpy.fft",),
     **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
@@ -109,12 +113,14 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.nn.probability": ("graphc.nn.probability",),
     "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
     "mindspore.nn.probability.bijector": ("graphc.nn.probability.bijector",),
+    "mindspore.nn.probability.bijector.softplus": ("graphc.nn.probability.bijector",),
     "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
     "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules",),
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
     **_within(
         "mindspore.nn.layer",
-        "basic activation container conv normalization pooling embedding math combined padding image rnns channel_shuffle",
+        "basic activation container conv normalization pooling embedding math combined padding image rnns channel_shuffle"
+        " dense timedistributed transformer",
         _NN,
     ),
     "mindspore.nn.layer.rnn_cells": (*_NN, "graphc.compat.recurrent"),
@@ -124,7 +130,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within(
         "mindspore.nn.optim",
         "momentum sgd adam lamb lars rmsprop adagrad ftrl lazyadam proximal_ada_grad asgd rprop adamax adadelta"
-        " adasum thor adafactor",
+        " adasum thor adafactor ada_grad",
         ("graphc.nn.optim",),
     ),
     "mindspore.experimental": ("graphc.experimental",),
@@ -144,12 +150,17 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within(
         "mindspore.ops.operations",
         "math_ops nn_ops array_ops debug_ops other_ops random_ops control_ops comm_ops inner_ops image_ops sparse_ops"
-        " manually_defined _inner_ops _grad_ops _scalar_ops _tensor_array _sequence_ops",
+        " spectral_ops manually_defined _inner_ops _grad_ops _scalar_ops _tensor_array _sequence_ops",
         _PRIMITIVES,
     ),
     "mindspore.ops.functional": ("graphc.ops.functional", *_OPS, *_INSIDE),
     "mindspore.ops.function": _OPS,
-    **_within("mindspore.ops.function", "math_func array_func nn_func random_func clip_func debug_func grad", _OPS),
+    **_within(
+        "mindspore.ops.function",
+        "math_func array_func nn_func random_func clip_func debug_func grad linalg_func fft_func image_func other_func"
+        " parameter_func spectral_func vmap_func",
+        _OPS,
+    ),
     **_within("mindspore.ops.function.grad", "grad_func", _OPS),
     "mindspore.ops.composite": ("graphc.ops.gradients", *_OPS),
     **_within("mindspore.ops.composite", "base math_ops multitype_ops env_ops", ("graphc.ops.gradients", *_OPS)),
@@ -178,6 +189,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "parameter tensor sparse_tensor jit_config mutable generator recompute lazy_inline",
         _TENSORS,
     ),
+    "mindspore.common.np_dtype": ("graphc.compat.np_dtype",),
     "mindspore.common.seed": (*_TENSORS, *_INSIDE),
     # ---- training
     "mindspore.amp": ("graphc.amp", "graphc.amp.scalers"),
@@ -201,7 +213,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.train.amp": ("graphc.amp",),
     "mindspore.train.loss_scale_manager": ("graphc.amp",),
-    "mindspore.train.serialization": ("graphc.checkpoint", "graphc.compat.saving"),
+    "mindspore.train.serialization": ("graphc.checkpoint", "graphc.compat.saving", "graphc"),
+    **_within("mindspore.train", "summary summary.summary_record", ("graphc.train",)),
     "mindspore.profiler": ("graphc.compat.lacking",),
     "mindspore.communication": _PARALLEL,
     "mindspore.communication.management": _PARALLEL,
@@ -274,12 +287,50 @@ def others_of(module: str) -> Callable[[str], Any]:
     """`__getattr__` of a module with a file of its own: what MindSpore's module of this path has besides, and graphc has too."""
 
     def find(name: str) -> Any:
-        for provider in _providers(mindspore_name(module)) if not name.startswith("__") else ():
-            if not provider.__name__.startswith("graphc.compat") and name in getattr(provider, "__all__", ()):
-                return getattr(provider, name)
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        try:
+            return suggest.no_member(module, name, vars(sys.modules[module]))
+        except (AttributeError, ImportError) as error:
+            clean(error)
+            raise
 
     return find
+
+
+def _elsewhere(path: str) -> Any:
+    """What stands for a name that some module of graphc lacks: a module of MindSpore's, or what a provider of the module's
+    other names has; None if there is none.
+    """
+    if is_module(path):
+        return import_module(path)
+    module, _, name = path.rpartition(".")
+    key = mindspore_name(module)
+    if key == "mindspore" or key not in MODULES or name.startswith("_"):
+        return None
+    for provider in _providers(key):
+        if (
+            provider.__name__ != module
+            and not provider.__name__.startswith("graphc.compat")
+            and _exports(provider, name)
+        ):
+            return getattr(provider, name)
+    return None
+
+
+def _exports(module: ModuleType, name: str) -> bool:
+    """Whether a name is one of those that a module is for: not what it has imported."""
+    if hasattr(module, "__all__"):
+        return name in module.__all__
+    value = vars(module).get(name)
+    return not isinstance(value, ModuleType) and str(getattr(value, "__module__", "")).startswith("graphc")
+
+
+def _complete(module: ModuleType) -> None:
+    """Let a module that has a file of its own have the other names and modules of MindSpore's at its path."""
+    name = module.__name__
+    if "__getattr__" not in vars(module):
+        module.__getattr__ = others_of(name)  # type: ignore[method-assign]
+    if not hasattr(module, "__path__") and any(m.startswith(f"{mindspore_name(name)}.") for m in MODULES):
+        module.__path__ = []  # A package to Python: the finder knows what is in it.
 
 
 def module_hint(name: str) -> str:
@@ -318,6 +369,38 @@ class _Loader(Loader):
 LOADER = _Loader()
 
 
+class _Completing(Loader):
+    """Loads a module as another loader does, and completes it."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        if spec is not None:
+            spec.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        _complete(module)
+
+
+class _Completer(MetaPathFinder):
+    """Asked first, for modules of graphc at paths of MindSpore's: what the other finders find, to be completed."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not name.startswith("graphc.") or not is_module(name):
+            return None
+        others = [f for f in sys.meta_path if f is not self and not isinstance(f, _Finder)]
+        spec = next((s for f in others if (s := f.find_spec(name, path, target)) is not None), None)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Completing(spec.loader)
+        return spec
+
+
 class _Finder(MetaPathFinder):
     """Asked last, for what no other finder has found."""
 
@@ -339,12 +422,10 @@ class _Finder(MetaPathFinder):
         return None
 
 
-def _module(name: str) -> ModuleType | None:
-    """The module of a name that some module lacks; None if MindSpore has none there either."""
-    return import_module(name) if is_module(name) else None
-
-
 def install() -> None:
-    """Make them importable, and attributes of the packages that they are in."""
+    """Make them importable, and attributes of the packages that they are in; complete the modules that have files."""
+    for name in [n for n in sys.modules if n.startswith("graphc.") and is_module(n)]:
+        _complete(sys.modules[name])
+    sys.meta_path.insert(0, _Completer())
     sys.meta_path.append(_Finder())
-    suggest.module_of = _module
+    suggest.member_of = _elsewhere

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from types import FrameType, ModuleType
-from typing import NoReturn
+from types import FrameType
+from typing import Any, NoReturn
 
 from graphc.errors import TraceAttributeError, printable, user_loc
 from graphc.instead import instead
@@ -136,19 +136,19 @@ def question(near: list[str], prefix: str = "") -> str | None:
     return f"did you mean {' or '.join(prefix + n for n in near)}?" if near else None
 
 
-def _no_module(name: str) -> ModuleType | None:
+def _nothing(path: str) -> Any:
     return None
 
 
-#: The module of MindSpore's that goes by this name here, if there is one: `graphc.paths`.
-module_of: Callable[[str], ModuleType | None] = _no_module
+#: What stands for a name of MindSpore's that a module lacks, by its path: a module, or what graphc has elsewhere: `graphc.paths`.
+member_of: Callable[[str], Any] = _nothing
 
 
-def no_member(module: str, name: str, known: Iterable[str]) -> ModuleType:
-    """What a module's `__getattr__` makes of a name that it lacks: a module of MindSpore's; or else it raises AttributeError
+def no_member(module: str, name: str, known: Iterable[str]) -> Any:
+    """What a module's `__getattr__` makes of a name that it lacks: what `member_of` finds; or else it raises AttributeError
     GC140, or ImportError where it is `from module import name`.
     """
-    if not name.startswith("__") and (found := module_of(f"{module}.{name}")) is not None:
+    if not name.startswith("__") and (found := member_of(f"{module}.{name}")) is not None:
         return found
     if imports_from(sys._getframe(2)) and not name.startswith("__"):
         near = instead(module, name) or question(nearest(name, (n for n in known if not n.startswith("_"))))

@@ -209,18 +209,26 @@ class OpDef:
         A rule sees nothing else, so what it said is remembered: equal layers ask the same again and again. Attributes are
         told apart by their bytes, in which 1 is not True; those that have none, such as arrays, are asked about anew.
         """
-        assert self.infer is not None
         try:
             key = (self, operands, marshal.dumps(tuple(attrs.values()), _PLAIN) if attrs else b"")
         except ValueError:
-            return tuple(self.infer(operands, attrs))
+            return self.inferred(operands, attrs)
         known = _RULED.get(key)
         if known is None:
-            known = tuple(self.infer(operands, attrs))
+            known = self.inferred(operands, attrs)
             if len(_RULED) >= _MOST_RULED:
                 _RULED.clear()
             _RULED[key] = known
         return known
+
+    def inferred(self, operands: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+        """What the type rule, which it must have, says anew. ArgumentValueError for sizes below 0, which attributes may name."""
+        assert self.infer is not None
+        made = tuple(self.infer(operands, attrs))
+        for type in made:
+            if min(type.shape, default=0) < 0:
+                raise ArgumentValueError(f"{self.name}: {type.shape} is no shape: a size is negative")
+        return made
 
     def complete(self, attrs: Attrs) -> dict[str, Any]:
         """The attributes in declared order with defaults filled in; ArgumentTypeError for unknown or missing ones.
@@ -284,7 +292,7 @@ def op(
         name,
         tuple(operands.split()),
         dict(attrs or {}),
-        infer and _sized(name, infer),
+        infer,
         ref,
         grad,
         lower,
@@ -299,19 +307,6 @@ def op(
     )
     _REGISTRY[name] = definition
     return definition
-
-
-def _sized(name: str, infer: TypeRule) -> TypeRule:
-    """A type rule that also refuses what no result is: sizes below 0, which attributes may name."""
-
-    def rule(types: Sequence[TensorType], attrs: Attrs) -> tuple[TensorType, ...]:
-        made = infer(types, attrs)
-        for type in made:
-            if min(type.shape, default=0) < 0:
-                raise ArgumentValueError(f"{name}: {type.shape} is no shape: a size is negative")
-        return made
-
-    return rule
 
 
 def get_op(name: str) -> OpDef:

@@ -206,7 +206,7 @@ def test_what_is_wrong_is_refused():
         msd.Normal(0.0, 1.0)("quantile", x)
     with pytest.raises(TypeError, match="bijector must be a Bijector"):
         msd.TransformedDistribution(ops.exp, msd.Normal(0.0, 1.0))
-    with pytest.raises(ValueError, match=r"shapes .* do not go together"):
+    with pytest.raises(ValueError, match=r"shapes .* cannot be broadcast together"):
         msd.Normal([0.0, 1.0], [1.0, 2.0, 3.0])
     with pytest.raises(TypeError, match="expected floats"):
         msb.Exp().forward(Tensor([1]))

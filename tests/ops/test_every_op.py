@@ -25,7 +25,7 @@ def test_no_op_makes_a_result_of_a_negative_size():
             types = [TensorType.of(x) for x in sample.operands]
             for wrong in ((-1, *shape[1:]), (-2, *shape), (*shape[:-1], -3)):
                 with pytest.raises(ValueError, match="\\["):
-                    definition.infer(types, definition.complete({**sample.attrs, "shape": wrong}))
+                    definition.inferred(types, definition.complete({**sample.attrs, "shape": wrong}))
     assert tried > 10
 
 

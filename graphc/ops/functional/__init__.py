@@ -82,7 +82,6 @@ from graphc.ops.functional.statistics import *
 from graphc.ops.functional.transcendental import *
 from graphc.ops.functional.unpooling import *
 from graphc.ops.functional.windows import *
-from graphc.paths import others_of
 
 if not TYPE_CHECKING:
     #: What the modules above export: all that is here but the modules themselves.
@@ -92,8 +91,7 @@ if not TYPE_CHECKING:
         if not (
             name.startswith("_")
             or isinstance(value, ModuleType)
-            or name in ("ModuleType", "TYPE_CHECKING", "annotations", "doors", "others_of")
+            or name in ("ModuleType", "TYPE_CHECKING", "annotations", "doors")
         )
     ]
     doors(globals(), __all__, __name__)
-    __getattr__ = others_of(__name__)

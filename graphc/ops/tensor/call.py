@@ -34,7 +34,7 @@ def at_once(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple
         arrays = [require_array(x) for x in operands]
         if definition.infer is None:
             raise TraceError(f"{op} has no meaning outside a compiled Cell")
-        types = definition.infer([x.tensor_type for x in operands], full)
+        types = definition.inferred([x.tensor_type for x in operands], full)
         made = reference.apply(definition, types, arrays, full, exact=False)
     parameters = [x.array for x in operands if x.is_parameter]
     # A view of a parameter's memory would change with the parameter.

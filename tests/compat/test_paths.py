@@ -1,0 +1,97 @@
+"""Names under every path of MindSpore's modules: what graphc has is found there, as `graphc.*` and as `mindspore.*`."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import graphc
+from graphc import compat
+from graphc.paths import MODULES
+
+#: MindSpore 2.10's modules and the public names that each is for: tests/data/ms_modules.py.
+NAMES = json.loads((Path(__file__).parents[1] / "data" / "ms_modules.json").read_text(encoding="utf-8"))
+#: Where graphc has the public names of a package of MindSpore's, by the package.
+HAS = {
+    "mindspore.nn": ("graphc.nn",),
+    "mindspore.ops": ("graphc.ops", "graphc.ops.primitives"),
+    "mindspore.mint": ("graphc.mint", "graphc.mint.nn", "graphc.mint.nn.functional", "graphc.mint.optim", "graphc.mint.linalg"),
+    "mindspore.numpy": ("graphc.numpy",),
+    "mindspore.common": ("graphc",),
+    "mindspore.train": ("graphc.train", "graphc.nn.metrics"),
+    "mindspore.experimental": ("graphc.experimental.optim",),
+}  # fmt: skip
+#: Modules that graphc has not, though names that they are for stand for something else elsewhere.
+OTHERS = {
+    "mindspore.ops.communication": "collectives with handles: graphc.parallel has those without",
+    "mindspore.ops.function.comm_func": "collectives with handles: graphc.parallel has those without",
+    "mindspore.train.train_thor.dataset_helper": "of second-order training",
+}
+#: Modules with the name of a function of their package, which is what stands there.
+FUNCTIONS = {"mindspore.train.data_sink", "mindspore.train.metrics.auc"}
+
+
+@pytest.fixture
+def _mindspore():
+    compat.install()
+    yield
+    compat.uninstall()
+
+
+def found(module, name):
+    """Whether `from module import name` works."""
+    try:
+        exec(f"from {module} import {name}", {})
+    except ImportError:
+        return False
+    return True
+
+
+@pytest.mark.usefixtures("_mindspore")
+def test_what_is_found_as_mindspore_is_found_as_graphc():
+    lacking, seen = [], 0
+    for module, names in NAMES.items():
+        if module in MODULES and module not in FUNCTIONS:
+            here = "graphc" + module.removeprefix("mindspore")
+            for name in names:
+                if found(module, name):
+                    seen += 1
+                    if not found(here, name) and not of_compat(module, name):
+                        lacking.append(f"{here}.{name}")
+    assert not lacking
+    assert seen > 5000
+
+
+def of_compat(module, name):
+    """Whether only `import mindspore` has the name: it means nothing to who writes for graphc."""
+    value = getattr(import_module(module), name)
+    owners = (import_module(p) for p in MODULES[module] if not p.startswith("graphc.compat"))
+    return not any(getattr(owner, name, None) is value for owner in owners if name in public(owner))
+
+
+def public(module):
+    return getattr(module, "__all__", dir(module))
+
+
+def test_names_that_graphc_has_have_mindspores_modules():
+    has = {package: {n for m in modules for n in public(import_module(m))} for package, modules in HAS.items()}
+    lacking = {}
+    for module, names in NAMES.items():
+        package = ".".join(module.split(".")[:2])
+        if module not in MODULES and module not in OTHERS and (known := has.get(package, set()) & set(names)):
+            lacking[module] = sorted(known)
+    assert not lacking
+
+
+def test_modules_with_files_complete_themselves_and_keep_their_loader():
+    from graphc.nn.layer import conv, pooling
+
+    assert conv.Conv2dTranspose is graphc.nn.Conv2dTranspose
+    assert pooling.AdaptiveAvgPool2d is graphc.nn.AdaptiveAvgPool2d
+    assert type(conv.__spec__.loader).__module__ != "graphc.paths"
+    assert not hasattr(conv, "annotations_of_nothing")
+    with pytest.raises(ImportError, match=r"graphc.nn.layer.conv has no 'Conv2dTransposed'"):
+        exec("from graphc.nn.layer.conv import Conv2dTransposed", {})
