@@ -7,12 +7,13 @@ else for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphc.errors import ArgumentValueError, ExportError, GraphcError, PaddingError, user_loc
+from graphc.errors import ArgumentValueError, ExportError, GraphcError, PaddingError, TraceError, user_loc
 from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor, require_array
@@ -21,26 +22,79 @@ from graphc.passes.padded_arrays import real_part
 from graphc.passes.padding import HELP, Masked, Sizes, masked
 from graphc.trace import RoomOf, Traced, trace
 
-#: Counts that are tried, besides half of all and all.
-_TRIED = (0, 1, 2, 3)
+
+class Rooms:
+    """The sizes that two traces give to what is counted.
+
+    Larger than there can be, so that nothing else has them, such as the mask; and no two of them are alike, nor do they differ
+    alike between the traces, nor by a multiple of another difference: these are odd primes.
+    """
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self._rooms: list[int] = []
+
+    def room(self, number: int, size: int) -> int:
+        """Of the first trace; `sizes` notes how many there may be."""
+        made = size + 1 + _prime(number)
+        while made in self._rooms:
+            made += 1
+        self.sizes.append(size)
+        self._rooms.append(made)
+        return made
+
+    def probe(self, number: int, size: int) -> int:
+        """Of the second trace, in which `size` may be another one."""
+        return self._rooms[number] - (self.sizes[number] - size) - _prime(number)
+
+
+def _prime(number: int) -> int:
+    """Odd primes: 3 is number 0."""
+    found = 1
+    for _ in range(number + 1):
+        found += 2
+        while any(found % d == 0 for d in range(3, math.isqrt(found) + 1, 2)):
+            found += 2
+    return found
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """What the cell raises for some lengths: those that it is about, by symbol."""
+
+    lengths: Mapping[int, int]
+    error: Exception
 
 
 @dataclass
 class Counted:
-    """How a step with counts cuts its results. `wrong`: by symbol and what its count may not be, why."""
+    """How a step with counts cuts its results. `wrong`: what it raises where there are few."""
 
     masked: Masked
-    wrong: dict[tuple[int, int], Exception] = field(default_factory=dict)
+    wrong: list[Wrong] = field(default_factory=list)
 
     @classmethod
-    def tried(cls, masked: Masked, again: Callable[[RoomOf], Graph], given: Sequence[int] = ()) -> Counted:
-        """With what the cell raises for few. again: its trace, with lengths `given`.
+    def tried(
+        cls,
+        masked: Masked,
+        again: Callable[[RoomOf], Traced],
+        first: Traced,
+        sizes: Sequence[int],
+        given: Sequence[int] = (),
+    ) -> Counted:
+        """With what the cell raises for few.
 
+        again: its trace, with lengths `given`; first: the one that `masked` is made of; sizes: how many there may be of each.
         Raises PaddingError where Python does something else for other counts.
         """
-        made = cls(masked)
-        for counts in _tries(masked.rooms[len(given) :]):
-            made._try(again, given, counts)
+        made, count = cls(masked), len(given)
+        for symbol, (least, error) in list(masked.least.items()):
+            raised = _raised(again, [least - 1 if s == symbol - count else size for s, size in enumerate(sizes)])
+            if raised is None:
+                raise error  # The cell does not mind.
+            masked.least[symbol] = least, raised
+        for counts in _tries(sizes):
+            made._try(again, first, given, counts)
         return made
 
     @property
@@ -54,11 +108,12 @@ class Counted:
         Raises what the cell raises for these counts.
         """
         lengths = [*given, *(int(x.item()) for x in outputs[self.results :])]
-        for symbol, count in enumerate(lengths):
-            least, error = self.masked.least.get(symbol, (0, None))
-            raised = self.wrong.get((symbol, count)) or (error if count < least else None)
-            if raised is not None:
-                raise raised.with_traceback(None)
+        for wrong in self.wrong:
+            if all(lengths[symbol] == count for symbol, count in wrong.lengths.items()):
+                raise wrong.error.with_traceback(None)
+        for symbol, (least, error) in self.masked.least.items():
+            if lengths[symbol] < least:
+                raise error.with_traceback(None)
         return lengths
 
     def cut(self, outputs: Sequence[Any], given: Sequence[int] = ()) -> list[Any]:
@@ -89,50 +144,71 @@ class Counted:
                     help="return what has a fixed size: a sum, or ops.where(mask, x, 0)",
                 )
 
-    def _try(self, again: Callable[[RoomOf], Graph], given: Sequence[int], counts: Sequence[int]) -> None:
-        """Note what the cell raises, or that it does something else; PaddingError where these counts are no special case."""
-        lengths, least = (*given, *counts), self.masked.least
+    def _try(
+        self, again: Callable[[RoomOf], Traced], first: Traced, given: Sequence[int], counts: Sequence[int]
+    ) -> None:
+        """Note what the cell raises for these counts; PaddingError where it does something else, or raises for many."""
+        lengths, known = (*given, *counts), {}
+        if any(lengths[s] < least for s, (least, _) in self.masked.least.items() if s < len(lengths)):
+            return
         try:
-            self.masked.check(again(lambda number, size: counts[number]), lengths)
+            traced = again(_fixed(counts))
+        except TraceError:
+            raise  # What cannot be compiled for these counts is nothing that the cell raises.
         except Exception as error:
-            few = [s for s, n in enumerate(lengths) if s >= len(given) and n < least.get(s, (2, None))[0]]
-            for s in few if len(few) == 1 else ():
-                if s in least:
-                    least[s] = least[s][0], error
-                else:
-                    self.wrong[s, lengths[s]] = error
-            if few:
+            if any(all(lengths[s] == n for s, n in w.lengths.items()) for w in self.wrong):
                 return
-            if isinstance(error, GraphcError):
-                raise
-            raise PaddingError(f"construct cannot be traced for {counts} elements: {error}", loc=user_loc()) from error
+            known = {s: n for s, n in enumerate(lengths) if s >= len(given) and n < 2}
+            if not known:
+                if isinstance(error, GraphcError):
+                    raise
+                raise PaddingError(
+                    f"construct cannot be traced for {counts} elements: {error}", loc=user_loc()
+                ) from error
+            self.wrong.append(Wrong(known, error))
+            return
+        same_values(first, traced)
+        self.masked.check(traced.graph, lengths)
+
+
+def _raised(again: Callable[[RoomOf], Traced], counts: Sequence[int]) -> Exception | None:
+    try:
+        again(_fixed(counts))
+    except Exception as error:
+        return error
+    return None
+
+
+def _fixed(counts: Sequence[int]) -> RoomOf:
+    return lambda number, size: counts[number]
 
 
 def trace_counted(cell: Cell, leaves: list[Tensor], structure: Structure) -> tuple[Traced, Counted | None]:
     """The trace of a cell; where it counts, with a graph that is right for all counts, and what the step needs to know."""
-
-    traced = trace(cell, leaves, structure, room)
+    traced = trace(cell, leaves, structure, Rooms().room)
     if not traced.counted:
         return traced, None
-    traced = trace(cell, leaves, structure, room, apart=True)
+    rooms = Rooms()
 
-    def again(room: RoomOf) -> Graph:
-        return same_values(traced, trace(cell, leaves, structure, room, apart=True))
+    def again(room: RoomOf) -> Traced:
+        return trace(cell, leaves, structure, room, apart=True)
 
+    traced = again(rooms.room)
     with saying_where(traced.graph):
-        made = Counted.tried(masked(traced.graph, again(probe), {}, Sizes()), again)
+        probe = again(rooms.probe)
+        same_values(traced, probe)
+        made = Counted.tried(masked(traced.graph, probe.graph, {}, Sizes()), again, traced, rooms.sizes)
     return replace(traced, graph=made.masked.graph), made
 
 
-def same_values(one: Traced, other: Traced) -> Graph:
-    """The other graph. PaddingError where the traces return other Python values: of one that depends on counts none is right."""
+def same_values(one: Traced, other: Traced) -> None:
+    """PaddingError where the traces return other Python values: of one that depends on counts none is right."""
     for a, b in zip(*(list(fixed_values(t.structure)) for t in (one, other)), strict=False):
         if isinstance(a, (bool, int, float, str, tuple, list)) and a != b:
             raise PaddingError(
                 f"construct returns the Python value {a!r}, or {b!r} for other counts, which only the run tells",
                 loc=user_loc(),
             )
-    return other.graph
 
 
 @contextmanager
@@ -149,21 +225,13 @@ def saying_where(graph: Graph) -> Iterator[None]:
         raise
 
 
-def room(number: int, size: int) -> int:
-    """Never a size that something else has, such as the mask: more than there can be, another one for each."""
-    return size + 2 + 2 * number
-
-
-def probe(number: int, size: int) -> int:
-    """That of the second trace."""
-    return size + 1 + 2 * number
-
-
-def _tries(rooms: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Counts to try: the same for all places, and none or one of each alone."""
-    for count in _TRIED:
-        yield tuple(min(count, room) for room in rooms)
-    yield tuple(room // 2 for room in rooms)
-    for k in range(len(rooms) if len(rooms) > 1 else 0):
-        for count in (0, 1):
-            yield (*rooms[:k], count, *rooms[k + 1 :])
+def _tries(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Counts to try: all, all but one, half, and few of all; more of one than of the others; none, one and all of each alone."""
+    few = [0] * len(sizes), [1] * len(sizes), [2] * len(sizes), [3] * len(sizes)
+    alone = [(k, count) for k, size in enumerate(sizes) for count in (0, 1, size)] if len(sizes) > 1 else []
+    for k, count in alone:
+        yield tuple(count if k == s else size // 2 for s, size in enumerate(sizes))
+    some = range(4, 4 + 3 * len(sizes), 3)
+    many = sizes, [n - 1 for n in sizes], [n // 2 for n in sizes], list(some), list(some)[::-1]
+    for counts in (*few, *many):
+        yield tuple(max(min(count, size), 0) for count, size in zip(counts, sizes, strict=True))

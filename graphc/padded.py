@@ -20,7 +20,7 @@ from graphc.failures import failing
 from graphc.frames import clean
 from graphc.given import as_inputs
 from graphc.guards.walk import Names
-from graphc.ir import Graph, TensorType
+from graphc.ir import TensorType
 from graphc.nn.cell.cell import Cell
 from graphc.nn.cell.inputs import Open, open_inputs
 from graphc.ops.declared.padding import Axes, Factor, plain
@@ -243,10 +243,11 @@ class PaddedStep(CompiledStep):
         return super().held + sum(step.held for step in self._singles.values())
 
     def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
-        traced = trace(cell, leaves, structure, counted.room, apart=True)
+        rooms = counted.Rooms()
+        traced = trace(cell, leaves, structure, rooms.room, apart=True)
         sizes = self._plan.sizes
         try:
-            probe = trace(cell, self._plan.examples(leaves, sizes.probe), structure, counted.probe, apart=True)
+            probe = trace(cell, self._plan.examples(leaves, sizes.probe), structure, rooms.probe, apart=True)
         except GraphcError as error:
             said = " and ".join(f"{n} {a}" for n, a in zip(sizes.names, sizes.probe, strict=True))
             raise PaddingError(f"construct cannot be traced for {said}: {error.message}", loc=error.loc) from error
@@ -256,10 +257,10 @@ class PaddedStep(CompiledStep):
             self._masked = masked(traced.graph, probe.graph, dict(zip(given, held, strict=True)), sizes)
             if traced.counted:
 
-                def again(room: RoomOf) -> Graph:
-                    return counted.same_values(traced, trace(cell, leaves, structure, room, apart=True))
+                def again(room: RoomOf) -> Traced:
+                    return trace(cell, leaves, structure, room, apart=True)
 
-                self._counted = counted.Counted.tried(self._masked, again, sizes.room)
+                self._counted = counted.Counted.tried(self._masked, again, traced, rooms.sizes, sizes.room)
         self._examples = self._plan.examples(leaves, sizes.room)
         return replace(traced, graph=self._masked.graph)
 
@@ -282,7 +283,7 @@ class PaddedStep(CompiledStep):
         if lengths not in self._found:
             with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
                 examples = self._plan.examples(self._examples, lengths)
-                traced = trace(cell, examples, self._structure, counted.room, apart=True)
+                traced = trace(cell, examples, self._structure, counted.Rooms().room, apart=True)
             graph = traced.graph
             counts = [n.attrs["size"] for n in graph if n.op.name == "Nonzero"]
             self._masked.check(graph, (*lengths, *counts))

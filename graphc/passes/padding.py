@@ -24,11 +24,13 @@ import numpy as np
 
 from graphc.errors import PaddingError
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value, walk
+from graphc.ir.op import Scalar
 from graphc.ops.declared.padding import (
     Axes,
     Axis,
     Factor,
     harmless,
+    is_easy,
     is_padded,
     length,
     loosened,
@@ -108,7 +110,7 @@ class Masked:
             for type, seen, axes in zip(node.types, other.types, each, strict=True):
                 if tuple(length(a, lengths) for a in axes) != seen.shape:
                     raise _error(node, f"its result is {seen} for {_said(self.names, lengths)}, here {type}")
-            if node.op.name == "Slice" and self._begin(node, lengths) != other.attrs["begin"]:
+            if node.op.name == "Slice" and other.type.size and self._begin(node, lengths) != other.attrs["begin"]:
                 raise _error(node, f"it begins at {other.attrs['begin']} for {_said(self.names, lengths)}")
             if node.op.name != "Constant" or node.id in looked_up:
                 continue
@@ -186,6 +188,8 @@ class _Masking:
         self.own = {v.node for v in self.lengths}
         self.lengths += [Value(id, 1) for id in self.counted]
         self.among: dict[int, Axis] = {}  # Of nodes that find places: those of which axis.
+        self.tainted: dict[Value, frozenset[Factor]] = {}  # Without meaning where there is nothing of these.
+        self.sure: dict[frozenset[Factor], Value] = {}
         self.masks: dict[Any, Value] = {}
         self.filled: dict[Value, Value] = {}
 
@@ -232,14 +236,43 @@ class _Masking:
             view = _View(self, graph, node, probe, operands, pure)
             if not harmless(node.op, operands):
                 view.fill()
+            if self.counted and not pure:
+                view.guard()
             found = list(rule_of(node.op)(view))
             self._require(node, probe, found)
             made = view.made
         self.made.axes[node.id] = found
+        if self.counted and not pure:
+            self._taint(node, operands, made, found)
         for value, each in zip(made, found, strict=True):
             axes[value] = each
             if zeroed and any(map(is_padded, each)):
                 self.zeroed.add(value)
+
+    def _taint(self, node: Node, operands: Sequence[Axes], made: Sequence[Value], found: Sequence[Axes]) -> None:
+        """Note which results come of something that there may be none of, and are NaN or infinite then."""
+        before = frozenset().union(*map(self.parts, operands))
+        old = frozenset().union(*(self.tainted.get(v, frozenset()) for v in node.inputs))
+        for value, each in zip(made, found, strict=True):
+            own = self.parts(each)
+            taint = (before - own) | (old if is_easy(node.op) or not own else frozenset())
+            if taint:
+                self.tainted[value] = taint
+
+    def parts(self, axes: Axes) -> frozenset[Factor]:
+        """The factors of axes of which there may be none."""
+        symbols = self.counted.values()
+        return frozenset(Factor(0, f.symbol, max(f.less, 0)) for axis in axes for f in axis if f.symbol in symbols)
+
+    def some(self, b: Builder, parts: frozenset[Factor]) -> Value:
+        """bool[]: whether there is something of each of these."""
+        if parts not in self.sure:
+            zero = b.constant(0, "int32")
+            made = [b.Greater(self.real(b, f), zero) for f in sorted(parts)]
+            self.sure[parts] = made[0]
+            for part in made[1:]:
+                self.sure[parts] = b.LogicalAnd(self.sure[parts], part)
+        return self.sure[parts]
 
     def _same(self, graph: Graph) -> None:
         """PaddingError where a number or size inside of a loop or branch that sees nothing padded is another one."""
@@ -378,7 +411,8 @@ class _Masking:
         """How many places of a padded factor are real: int32[]."""
         n = self.lengths[f.symbol]
         made: Value = n if not f.less else b.Sub(n, b.constant(f.less, "int32"))
-        return made
+        counted = f.less > 0 and f.symbol in self.counted.values()
+        return b.Maximum(made, b.constant(0, "int32")) if counted else made
 
 
 def _orders(axes: Axes) -> Iterator[Axes]:
@@ -420,6 +454,24 @@ class _View:
         self._graph.set_node(self.node.id, inputs=inputs)
         self.axes = [tuple(map(tight, axes)) for axes in self.axes]
 
+    def guard(self) -> None:
+        """Put a number in place of operands that have no meaning where nothing has been counted.
+
+        What stands there goes nowhere; but its gradients are zero times what it is, which infinity and NaN would make NaN.
+        """
+        masking, op = self._masking, self.node.op
+        own = [masking.parts(axes) for axes in self.axes]
+        every = frozenset().union(*own)
+        if is_easy(op) or not every:
+            return
+        inputs = list(self._graph.node(self.node.id).inputs)
+        for i, (type, parts) in enumerate(zip(self.types, own, strict=True)):
+            doubtful = self.node.inputs[i] in masking.tainted or (parts and isinstance(op.lower, Scalar))
+            if type.is_float and doubtful:
+                some = masking.some(self.b, every)
+                inputs[i] = self.b.Select(some, inputs[i], self.b.constant(0.5, type.dtype))
+        self._graph.set_node(self.node.id, inputs=inputs)
+
     def count(self, axes: Sequence[Axis], dtype: str) -> Value:
         factors = [f for axis in axes for f in axis]
         made = self.b.constant(float(math.prod(f.size for f in factors if f.symbol < 0)), dtype)
@@ -443,11 +495,6 @@ class _View:
         if self._pure or not self._masking.counted or self._masking.own:
             raise self.refuse("something follows the padding along an axis")
         return self._masking.derive(found, parts)
-
-    def counted(self, index: int) -> Value | None:
-        id, slot = self.node.inputs[index]
-        symbol = self._masking.counted.get(id)
-        return self._masking.lengths[symbol] if symbol is not None and slot == 0 else None
 
     def means(self, index: int, axis: Axis) -> bool:
         # As it was before it has been filled.

@@ -64,10 +64,15 @@ def _counted(recorder: GraphRecorder, mask: Value) -> Node | None:
 
 def _same(graph: Graph, a: Value, b: Value) -> bool:
     """Whether two values are made in the same way."""
-    if a == b:
-        return True
-    one, other = graph.node(a.node), graph.node(b.node)
-    alike = one.op is other.op and a.slot == b.slot and one.attrs == other.attrs and one.after == other.after
-    if not alike or one.op.effect or one.op.name in ("Input", "Param") or len(one.inputs) != len(other.inputs):
-        return False
-    return all(_same(graph, x, y) for x, y in zip(one.inputs, other.inputs, strict=True))
+    left, known = [(a, b)], set()
+    while left:
+        pair = x, y = left.pop()
+        if x == y or pair in known:
+            continue
+        known.add(pair)
+        one, other = graph.node(x.node), graph.node(y.node)
+        alike = one.op is other.op and x.slot == y.slot and one.attrs == other.attrs and one.after == other.after
+        if not alike or one.op.effect or one.op.name in ("Input", "Param") or len(one.inputs) != len(other.inputs):
+            return False
+        left += zip(one.inputs, other.inputs, strict=True)
+    return True

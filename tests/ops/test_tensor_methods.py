@@ -154,6 +154,9 @@ def test_indices_known_only_when_the_step_runs():
         (1.5, graphc.ArgumentTypeError),
         (False, graphc.ArgumentTypeError),
         (([0], 0, [0]), graphc.ArgumentValueError),
+        (np.array([True]), IndexError),
+        ((..., np.array([True])), IndexError),
+        ((slice(None), np.zeros(9, bool)), IndexError),
     ],
     ids=str,
 )

@@ -56,7 +56,7 @@ def is_padded(axis: Axis) -> bool:
 
 def length(axis: Axis, lengths: Sequence[int]) -> int:
     """How many places of an axis are real."""
-    return math.prod(f.size if f.symbol < 0 else lengths[f.symbol] - f.less for f in axis)
+    return math.prod(f.size if f.symbol < 0 else max(lengths[f.symbol] - f.less, 0) for f in axis)
 
 
 def loosened(axis: Axis, loose: int) -> Axis:
@@ -159,10 +159,6 @@ class Padded(Protocol):
         """
         ...
 
-    def counted(self, index: int) -> Value | None:
-        """How many places operand `index` has, if these were counted, and no others."""
-        ...
-
     def means(self, index: int, axis: Axis) -> bool:
         """Whether operand `index` are places that were counted, among those of an axis or along those found."""
         ...
@@ -205,9 +201,14 @@ def rule_of(op: OpDef) -> PadRule:
 _EASY = frozenset({
     "Add", "Sub", "Neg", "Cast", "Select", "ReLU", "Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual",
     "LogicalAnd", "LogicalOr", "LogicalNot", "Reshape", "Transpose", "BroadcastTo", "Slice", "Concat", "Pad", "BorderPad",
-    "StopGradient", "Depend", "MatMul", "BatchMatMul", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceAll",
+    "StopGradient", "Depend", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceAll",
     "ReduceAny", "Grad",
 })  # fmt: skip
+
+
+def is_easy(op: OpDef) -> bool:
+    """Whether an op makes nothing infinite of what is finite, nor do its gradients."""
+    return op.name in _EASY
 
 
 def harmless(op: OpDef, operands: Sequence[Axes]) -> bool:
@@ -309,7 +310,9 @@ def running(p: Padded) -> list[Axes]:
         return alike(p)
     if len(axes[axis]) > 1:
         raise p.refuse("real elements do not stand together along the axis")
-    if reverse:
+    if p.node.op.name == "Cumprod":
+        p.mask(0, [axis], 1)
+    elif reverse:
         p.mask(0, [axis], 0)
     return [(*axes[:axis], loosened(axes[axis], 1 if reverse else 2), *axes[axis + 1 :])] * len(p.node.types)
 

@@ -144,22 +144,7 @@ def gathered(p: Padded) -> list[Axes]:
     (x, indices), axis = p.axes, p.node.attrs["axis"]
     if is_padded(x[axis]) and not p.means(1, x[axis]):
         raise p.refuse("an index may mean padding")
-    count = p.counted(1)
-    if count is not None and p.node.type.is_float:
-        p.become(_of_some(p, count))
     return [(*x[:axis], *indices, *x[axis + 1 :])]
-
-
-def _of_some(p: Padded, count: Value) -> Value:
-    """Rows at counted places; where there are none, and so no row to repeat, a number for which most functions are finite.
-
-    Each node has another one, so that differences are not zero: what infinity times zero is would be gradients elsewhere.
-    """
-    number = 0.5 + 0.5 * (p.node.id * (math.sqrt(5) - 1) / 2 % 1)
-    rows = p.b.Gather(p.input(0), p.input(1), axis=p.node.attrs["axis"])
-    some = p.b.Greater(count, p.b.constant(0, "int32"))
-    made: Value = p.b.Select(some, rows, p.b.constant(number, p.node.type.dtype))
-    return made
 
 
 def brought(p: Padded) -> list[Axes]:

@@ -71,6 +71,7 @@ def index_(x: Tensor, index: Any) -> Tensor:
     if len(items) == 1 and isinstance(items[0], Tensor) and items[0].tensor_type.dtype == "bool" and not items[0].shape:
         return getitem(getitem(x, None), slice(0, int(bool(items[0].array))))
     if any(isinstance(i, Tensor) and i.tensor_type.dtype == "bool" for i in items):
+        _require_masks(x, items)
         items = [part for i in items for part in _places_of(i)]
     if not any(isinstance(i, Tensor) for i in items):
         made = getitem(x, tuple(None if i is True else i for i in items))
@@ -139,15 +140,29 @@ def _places_of(item: Any) -> list[Any]:
     return [Tensor.wrap(places) for places in np.nonzero(item.array)]
 
 
+def _require_masks(x: Tensor, items: Sequence[Any]) -> None:
+    """IndexRangeError where a mask has other sizes than the axes of x that it stands for."""
+    spans = [0 if i is None or i is Ellipsis else i.ndim if _is_mask(i) else 1 for i in items]
+    for k, item in enumerate(items):
+        begin = sum(spans[:k])
+        if any(i is Ellipsis for i in items[:k]):
+            begin += x.ndim - sum(spans)
+        if _is_mask(item) and x.shape[begin : begin + item.ndim] != item.shape:
+            raise IndexRangeError(f"the index {item.tensor_type} has other sizes than {x.tensor_type}", loc=user_loc())
+
+
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, Tensor) and item.tensor_type.dtype == "bool"
+
+
 def _is_counted(index: Any) -> bool:
     """Whether an index is a mask whose value is not known."""
-    return isinstance(index, Tensor) and index.tensor_type.dtype == "bool" and index.array is None
+    return _is_mask(index) and index.array is None
 
 
 def _as_rows(x: Tensor, mask: Tensor) -> Tensor:
     """x with one axis in place of those that a mask has. IndexRangeError where they differ."""
-    if x.shape[: mask.ndim] != mask.shape:
-        raise IndexRangeError(f"the index {mask.tensor_type} has other sizes than {x.tensor_type}", loc=user_loc())
+    _require_masks(x, [mask])
     return reshape(x, (mask.size, *x.shape[mask.ndim :]))
 
 
@@ -195,7 +210,8 @@ def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "
     chosen = _put_back(x, index, new, mode)
     if chosen is not None:
         return chosen
-    if isinstance(index, Tensor) and index.tensor_type.dtype == "bool" and (index.array is None or new.size == 1):
+    if _is_mask(index) and (index.array is None or new.size == 1):
+        new = reshape(new, ()) if new.size == 1 else new
         mask = reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
         return select(mask, new if mode == "update" else add(x, new), x)
     if x.size == 0:
