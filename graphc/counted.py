@@ -1,8 +1,8 @@
 """Steps in which sizes depend on values, as of `x[mask]`: places are counted while the step runs, and results are cut.
 
 The graph has room for all there can be, and is masked by the counts as that of a bucket is by lengths
-(`graphc/passes/padding.py`). Python sees the room as the size; traces with none, one, some and all show whether it does anything
-else for them.
+(`graphc/passes/padding.py`). Python sees the room as the size; traces with none, one, some and all of each show whether it does
+anything else for them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values
 from graphc.passes.padded_arrays import real_part
-from graphc.passes.padding import HELP, Masked, Sizes, masked
+from graphc.passes.padded_view import HELP
+from graphc.passes.padding import Masked, Sizes, masked
 from graphc.trace import RoomOf, Traced, trace
 
 
@@ -208,6 +209,7 @@ def same_values(one: Traced, other: Traced) -> None:
             raise PaddingError(
                 f"construct returns the Python value {a!r}, or {b!r} for other counts, which only the run tells",
                 loc=user_loc(),
+                help="return the count as a tensor: mask.sum(), or ops.dyn_shape(x[mask])",
             )
 
 

@@ -24,7 +24,6 @@ import numpy as np
 
 from graphc.errors import PaddingError
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value, walk
-from graphc.ir.op import Scalar
 from graphc.ops.declared.padding import (
     Axes,
     Axis,
@@ -39,12 +38,10 @@ from graphc.ops.declared.padding import (
     plain,
     plains,
     rule_of,
-    tight,
 )
 from graphc.passes.padded_arrays import Array, real_part
+from graphc.passes.padded_view import View, refusal
 
-#: What to do about a PaddingError.
-HELP = "compile it for each size, without buckets, or mask the padding in construct"
 #: Attributes that may differ between sizes; their rules look at them. `begin` is that of slices.
 _SHAPES = frozenset({"shape", "size", "begin"})
 
@@ -76,8 +73,7 @@ class Masked:
     constants  those that depend on the lengths: the id of the node in any trace, and its axes
     axes       of all nodes of the trace
     names      of the symbols
-    rooms      how large each symbol of the trace may be
-    derived    of symbols behind these, the axes whose lengths they add up
+    derived    of the last symbols, the axes whose lengths they add up
     least      by symbol, what its length must be, and the error where it is not
     numbers    constants that are a length: its symbol
     moving     the axes along which slices begin as far from the end for every length
@@ -89,7 +85,6 @@ class Masked:
     constants: list[tuple[int, Axes]] = field(default_factory=list)
     axes: dict[int, list[Axes]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
-    rooms: tuple[int, ...] = ()
     derived: list[Sequence[Axis]] = field(default_factory=list)
     least: dict[int, tuple[int, Exception]] = field(default_factory=dict)
     numbers: dict[int, int] = field(default_factory=dict)
@@ -103,22 +98,22 @@ class Masked:
         nodes = [n for _, n in walk(self.traced)]
         _compare(nodes, others, self.names, lengths)
         if self.traced.results != graph.results or self.traced.updates != graph.updates:
-            raise _error(nodes[-1], f"construct returns or assigns something else for {_said(self.names, lengths)}")
+            raise refusal(nodes[-1], f"construct returns or assigns something else for {_said(self.names, lengths)}")
         looked_up = {id for id, _ in self.constants}
         for node in nodes:
             other, each = others[node.id], self.axes.get(node.id) or [plains(t) for t in node.types]
             for type, seen, axes in zip(node.types, other.types, each, strict=True):
                 if tuple(length(a, lengths) for a in axes) != seen.shape:
-                    raise _error(node, f"its result is {seen} for {_said(self.names, lengths)}, here {type}")
+                    raise refusal(node, f"its result is {seen} for {_said(self.names, lengths)}, here {type}")
             if node.op.name == "Slice" and other.type.size and self._begin(node, lengths) != other.attrs["begin"]:
-                raise _error(node, f"it begins at {other.attrs['begin']} for {_said(self.names, lengths)}")
+                raise refusal(node, f"it begins at {other.attrs['begin']} for {_said(self.names, lengths)}")
             if node.op.name != "Constant" or node.id in looked_up:
                 continue
             mine = node.attrs["value"].array
             if node.id in self.numbers:
                 mine = np.full_like(mine, lengths[self.numbers[node.id]])
             if not _equal(real_part(mine, each[0], lengths), other.attrs["value"].array):
-                raise _error(node, f"it is another number for {_said(self.names, lengths)}")
+                raise refusal(node, f"it is another number for {_said(self.names, lengths)}")
 
     def _begin(self, node: Node, lengths: Sequence[int]) -> tuple[int, ...]:
         """Where a slice is to begin for these lengths."""
@@ -135,7 +130,7 @@ def masked(graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes)
 
     Raises PaddingError, with the user's line, for what cannot be exact.
     """
-    return _Masking(graph, probe, sizes).run(inputs)
+    return Masking(graph, probe, sizes).run(inputs)
 
 
 def _said(names: Sequence[str], lengths: Sequence[int]) -> str:
@@ -150,7 +145,7 @@ def _compare(nodes: Sequence[Node], others: Mapping[int, Node], names: Sequence[
     """PaddingError where Python has gone another way for another size. others: nodes of that trace, by their ids."""
 
     def other_way(node: Node) -> PaddingError:
-        return _error(
+        return refusal(
             node,
             f"construct does something else for {_said(names, lengths)} than here: Python decides by the size, or it has changed",
         )
@@ -163,14 +158,14 @@ def _compare(nodes: Sequence[Node], others: Mapping[int, Node], names: Sequence[
             if name in _SHAPES or isinstance(value, Graph) or node.op.name == "Constant":
                 continue
             if value != other.attrs[name]:
-                raise _error(
+                raise refusal(
                     node, f"its attribute {name} is {other.attrs[name]!r} for {_said(names, lengths)}, here {value!r}"
                 )
     if len(others) != len(nodes):
         raise other_way(nodes[-1])
 
 
-class _Masking:
+class Masking:
     def __init__(self, graph: Graph, probe: Graph, sizes: Sizes) -> None:
         self.probes = {n.id: n for _, n in walk(probe)}
         given, self.counted = len(sizes.names), {}
@@ -179,7 +174,7 @@ class _Masking:
                 self.counted[node.id] = len(sizes.names)
                 sizes = sizes.more(node.attrs["size"], self.probes[node.id].attrs["size"])
         self.sizes = sizes
-        self.made = Masked(graph.copy(), graph, names=sizes.names, rooms=sizes.room)
+        self.made = Masked(graph.copy(), graph, names=sizes.names)
         self.graph = graph = self.made.graph
         self.axes: dict[Value, Axes] = {}
         self.zeroed: set[Value] = set()  # What depends on gradients for padded values: these are zero where padding is.
@@ -201,7 +196,7 @@ class _Masking:
                 self.axes[Value(node.id)] = inputs.get(node.id) or plains(node.type)
                 self.made.axes[node.id] = [self.axes[Value(node.id)]]
             else:
-                self._visit(self.graph.node(node.id), self.graph, self.axes, False)
+                self.visit(self.graph.node(node.id), self.graph, self.axes, False)
         self.made.results = tuple(
             self.axes.get(r.value) or plains(self.graph.type(r.value)) for r in self.graph.results
         )
@@ -212,17 +207,17 @@ class _Masking:
 
     # ---- node by node
 
-    def _visit(self, node: Node, graph: Graph, axes: dict[Value, Axes], pure: bool) -> None:
+    def visit(self, node: Node, graph: Graph, axes: dict[Value, Axes], pure: bool) -> None:
         operands = [axes.get(v) or plains(graph.type(v)) for v in node.inputs]
         probe = self.probes[node.id]
         padded = any(is_padded(a) for each in operands for a in each)
         made = node.outputs
         zeroed = node.op.name == "Grad" or not self.zeroed.isdisjoint(node.inputs)
         if padded and node.op.name == "Grad" and not self.zeroed.isdisjoint(node.inputs[: node.attrs["ys"]]):
-            raise _error(node, "it differentiates what depends on the gradient for a padded value")
+            raise refusal(node, "it differentiates what depends on the gradient for a padded value")
         if not padded and node.id not in self.counted:
             if node.op.name == "Slice" and node.attrs["begin"] != probe.attrs["begin"]:
-                raise _error(node, "where it begins depends on the size")
+                raise refusal(node, "where it begins depends on the size")
             for _, inner in node.graphs():
                 self._same(inner)
             found = [self._guess(a, b, node) for a, b in zip(node.types, probe.types, strict=True)]
@@ -233,7 +228,7 @@ class _Masking:
         else:
             if node.op.name in ("Nonzero", "Argsort"):
                 self.among[node.id] = operands[0][-1]
-            view = _View(self, graph, node, probe, operands, pure)
+            view = View(self, graph, node, probe, operands, pure)
             if not harmless(node.op, operands):
                 view.fill()
             if self.counted and not pure:
@@ -280,7 +275,7 @@ class _Masking:
             probe = self.probes[node.id]
             values = [n.attrs["value"].array for n in (node, probe) if n.op.name == "Constant"]
             if node.types != probe.types or (values and not _equal(*values)):
-                raise _error(node, "a number inside of a loop or branch depends on the size")
+                raise refusal(node, "a number inside of a loop or branch depends on the size")
 
     def _require(self, node: Node, probe: Node, found: Sequence[Axes]) -> None:
         """PaddingError where the second trace has other sizes than the axes say."""
@@ -288,7 +283,7 @@ class _Masking:
             room = tuple(math.prod(f.size for f in a) for a in axes)
             seen = tuple(length(a, self.sizes.probe) for a in axes)
             if (room, seen) != (type.shape, other.shape):
-                raise _error(node, f"its result is {other} for another size, here {type}: Python decides by the size")
+                raise refusal(node, f"its result is {other} for another size, here {type}: Python decides by the size")
 
     def _guess(self, type: TensorType, probe: TensorType, node: Node) -> Axes:
         """The axes of what depends on nothing padded, from its sizes."""
@@ -299,7 +294,7 @@ class _Masking:
                 continue
             fits = list(self._fitting(size, other))
             if not fits:
-                raise _error(
+                raise refusal(
                     node, f"its result is {probe} for another size, here {type}: which part varies is not clear"
                 )
             made.append(normal(fits[0]))
@@ -328,7 +323,7 @@ class _Masking:
                 same = mine.size == 0 or _equal(mine, np.broadcast_to(mine.ravel()[0], mine.shape))
                 return turned if same else tuple(loosened(a, 2) for a in turned)
         if pure:
-            raise _error(node, "a number inside of a loop or branch depends on the size")
+            raise refusal(node, "a number inside of a loop or branch depends on the size")
         if self.counted:
             return self._number(node, probe, axes)
         given = self.graph.add("Input", types=node.types, name=f"constant{node.id}", loc=node.loc)
@@ -348,7 +343,7 @@ class _Masking:
                 self.made.numbers[node.id] = symbol
                 self.axes[made] = axes
                 return axes
-        raise _error(node, "it depends on how many elements there are, which only the run tells")
+        raise refusal(node, "it depends on how many elements there are, which only the run tells")
 
     def derive(self, found: Node, parts: Sequence[Axis]) -> int:
         """A symbol for what a new node counts."""
@@ -420,128 +415,3 @@ def _orders(axes: Axes) -> Iterator[Axes]:
     yield axes
     if any(len(a) > 1 for a in axes):
         yield tuple(a[::-1] for a in axes)
-
-
-class _View:
-    """Implements `graphc.ops.declared.padding.Padded`."""
-
-    def __init__(
-        self, masking: _Masking, graph: Graph, node: Node, probe: Node, operands: Sequence[Axes], pure: bool
-    ) -> None:
-        self._masking, self._graph, self._pure = masking, graph, pure
-        self.made = node.outputs
-        self.node, self.probe, self.axes = node, probe, operands
-        self.types: Sequence[TensorType] = [graph.type(v) for v in node.inputs]
-        self.b = Builder(graph, node.region, node.scope, node.loc, origin=Origin("padding"))
-
-    def mask(self, index: int, over: Sequence[int], value: float | int | bool) -> None:
-        if self._pure:
-            raise self.refuse("it needs a mask inside of a loop or branch")
-        type = self.types[index]
-        real = self._masking.mask(self.b, type, self.axes[index], over)
-        inputs = list(self._graph.node(self.node.id).inputs)
-        inputs[index] = self.b.Select(real, inputs[index], self.b.constant(value, type.dtype))
-        self._graph.set_node(self.node.id, inputs=inputs)
-
-    def fill(self) -> None:
-        """Fill the padding of all operands."""
-        inputs = list(self._graph.node(self.node.id).inputs)
-        for i, axes in enumerate(self.axes):
-            if any(map(looseness, axes)):
-                if self._pure:
-                    raise self.refuse("padding is no copy of real elements inside of a loop or branch")
-                inputs[i] = self._masking.fill(self.b, inputs[i], self.types[i], axes)
-        self._graph.set_node(self.node.id, inputs=inputs)
-        self.axes = [tuple(map(tight, axes)) for axes in self.axes]
-
-    def guard(self) -> None:
-        """Put a number in place of operands that have no meaning where nothing has been counted.
-
-        What stands there goes nowhere; but its gradients are zero times what it is, which infinity and NaN would make NaN.
-        """
-        masking, op = self._masking, self.node.op
-        own = [masking.parts(axes) for axes in self.axes]
-        every = frozenset().union(*own)
-        if is_easy(op) or not every:
-            return
-        inputs = list(self._graph.node(self.node.id).inputs)
-        for i, (type, parts) in enumerate(zip(self.types, own, strict=True)):
-            doubtful = self.node.inputs[i] in masking.tainted or (parts and isinstance(op.lower, Scalar))
-            if type.is_float and doubtful:
-                some = masking.some(self.b, every)
-                inputs[i] = self.b.Select(some, inputs[i], self.b.constant(0.5, type.dtype))
-        self._graph.set_node(self.node.id, inputs=inputs)
-
-    def count(self, axes: Sequence[Axis], dtype: str) -> Value:
-        factors = [f for axis in axes for f in axis]
-        made = self.b.constant(float(math.prod(f.size for f in factors if f.symbol < 0)), dtype)
-        for f in factors:
-            if f.symbol >= 0:
-                made = self.b.Mul(made, self.b.Cast(self._masking.real(self.b, f), dtype=dtype))
-        return made
-
-    def input(self, index: int) -> Value:
-        return self._graph.node(self.node.id).inputs[index]
-
-    def real(self, axis: Axis, size: int) -> Value:
-        if not is_padded(axis):
-            return self.b.Fill(dtype="bool", shape=(size,), value=1)  # type: ignore[no-any-return]
-        return self._masking.mask(self.b, TensorType("bool", (size,)), (axis,), [0])
-
-    def counts(self) -> int:
-        return self._masking.counted[self.node.id]
-
-    def counts_parts(self, found: Node, parts: Sequence[Axis]) -> int:
-        if self._pure or not self._masking.counted or self._masking.own:
-            raise self.refuse("something follows the padding along an axis")
-        return self._masking.derive(found, parts)
-
-    def means(self, index: int, axis: Axis) -> bool:
-        # As it was before it has been filled.
-        id, slot = self.node.inputs[index]
-        maker = self._graph.node(id)
-        among = self._masking.among.get(id)
-        if among is not None and maker.op.name == "Nonzero" and slot == 2:
-            among = self._masking.made.axes[id][0][0]
-        return among is not None and tight(among) == tight(axis)
-
-    def only_means(self) -> bool:
-        users = [self._graph.node(id) for id in self._graph.users(self.node.id)]
-        return all(n.op.name == "Gather" for n in users)
-
-    def moves(self, axis: int) -> None:
-        self._masking.made.moving.setdefault(self.node.id, []).append(axis)
-
-    def need(self, symbol: int, least: int, why: str) -> None:
-        if least <= self._masking.sizes.low[symbol]:
-            return
-        error = self.refuse(why)
-        if symbol not in self._masking.counted.values():
-            raise error
-        if least > self._masking.made.least.get(symbol, (0, error))[0]:
-            self._masking.made.least[symbol] = least, error
-
-    def become(self, value: Value) -> None:
-        self._graph.replace_node(self.node.id, [value], "padding")
-        self.made = (value,)
-
-    def inside(self, graph: Graph, axes: Sequence[Axes]) -> list[Axes]:
-        known = {Value(i): a for i, a in zip(graph.inputs, axes, strict=True)}
-        self._masking.made.axes.update((v.node, [a]) for v, a in known.items())
-        for node in graph:
-            if Value(node.id) not in known:
-                self._masking._visit(node, graph, known, True)
-        return [known.get(r.value) or plains(graph.type(r.value)) for r in graph.results]
-
-    def refuse(self, why: str) -> PaddingError:
-        return _error(self.node, why)
-
-
-def _error(node: Node, why: str) -> PaddingError:
-    return PaddingError(
-        f"padding would change what %{node.id} {node.op.name} gives: {why}",
-        loc=node.loc,
-        details=[f"its result is {node.type}" + (f", in {node.scope}" if node.scope else "")] if node.types else (),
-        nodes=[node.id],
-        help=HELP,
-    )

@@ -1,0 +1,143 @@
+"""A node as its padding rule sees it: what masks, counts and guards become in the graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from graphc.errors import PaddingError
+from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
+from graphc.ir.op import Scalar
+from graphc.ops.declared.padding import Axes, Axis, is_easy, is_padded, looseness, plains, tight
+
+if TYPE_CHECKING:
+    from graphc.passes.padding import Masking
+
+#: What to do about a PaddingError.
+HELP = "compile it for each size, without buckets, or mask the padding in construct"
+
+
+class View:
+    """Implements `graphc.ops.declared.padding.Padded`."""
+
+    def __init__(
+        self, masking: Masking, graph: Graph, node: Node, probe: Node, operands: Sequence[Axes], pure: bool
+    ) -> None:
+        self._masking, self._graph, self._pure = masking, graph, pure
+        self.made = node.outputs
+        self.node, self.probe, self.axes = node, probe, operands
+        self.types: Sequence[TensorType] = [graph.type(v) for v in node.inputs]
+        self.b = Builder(graph, node.region, node.scope, node.loc, origin=Origin("padding"))
+
+    def mask(self, index: int, over: Sequence[int], value: float | int | bool) -> None:
+        if self._pure:
+            raise self.refuse("it needs a mask inside of a loop or branch")
+        type = self.types[index]
+        real = self._masking.mask(self.b, type, self.axes[index], over)
+        inputs = list(self._graph.node(self.node.id).inputs)
+        inputs[index] = self.b.Select(real, inputs[index], self.b.constant(value, type.dtype))
+        self._graph.set_node(self.node.id, inputs=inputs)
+
+    def fill(self) -> None:
+        """Fill the padding of all operands."""
+        inputs = list(self._graph.node(self.node.id).inputs)
+        for i, axes in enumerate(self.axes):
+            if any(map(looseness, axes)):
+                if self._pure:
+                    raise self.refuse("padding is no copy of real elements inside of a loop or branch")
+                inputs[i] = self._masking.fill(self.b, inputs[i], self.types[i], axes)
+        self._graph.set_node(self.node.id, inputs=inputs)
+        self.axes = [tuple(map(tight, axes)) for axes in self.axes]
+
+    def guard(self) -> None:
+        """Put a number in place of operands that have no meaning where nothing has been counted.
+
+        What stands there goes nowhere; but its gradients are zero times what it is, which infinity and NaN would make NaN.
+        """
+        masking, op = self._masking, self.node.op
+        own = [masking.parts(axes) for axes in self.axes]
+        every = frozenset().union(*own)
+        if is_easy(op) or not every:
+            return
+        inputs = list(self._graph.node(self.node.id).inputs)
+        for i, (type, parts) in enumerate(zip(self.types, own, strict=True)):
+            doubtful = self.node.inputs[i] in masking.tainted or (parts and isinstance(op.lower, Scalar))
+            if type.is_float and doubtful:
+                some = masking.some(self.b, every)
+                inputs[i] = self.b.Select(some, inputs[i], self.b.constant(0.5, type.dtype))
+        self._graph.set_node(self.node.id, inputs=inputs)
+
+    def count(self, axes: Sequence[Axis], dtype: str) -> Value:
+        factors = [f for axis in axes for f in axis]
+        made = self.b.constant(float(math.prod(f.size for f in factors if f.symbol < 0)), dtype)
+        for f in factors:
+            if f.symbol >= 0:
+                made = self.b.Mul(made, self.b.Cast(self._masking.real(self.b, f), dtype=dtype))
+        return made
+
+    def input(self, index: int) -> Value:
+        return self._graph.node(self.node.id).inputs[index]
+
+    def real(self, axis: Axis, size: int) -> Value:
+        if not is_padded(axis):
+            return self.b.Fill(dtype="bool", shape=(size,), value=1)  # type: ignore[no-any-return]
+        return self._masking.mask(self.b, TensorType("bool", (size,)), (axis,), [0])
+
+    def counts(self) -> int:
+        return self._masking.counted[self.node.id]
+
+    def counts_parts(self, found: Node, parts: Sequence[Axis]) -> int:
+        if self._pure or not self._masking.counted or self._masking.own:
+            raise self.refuse("something follows the padding along an axis")
+        return self._masking.derive(found, parts)
+
+    def means(self, index: int, axis: Axis) -> bool:
+        # As it was before it has been filled.
+        id, slot = self.node.inputs[index]
+        maker = self._graph.node(id)
+        among = self._masking.among.get(id)
+        if among is not None and maker.op.name == "Nonzero" and slot == 2:
+            among = self._masking.made.axes[id][0][0]
+        return among is not None and tight(among) == tight(axis)
+
+    def only_means(self) -> bool:
+        users = [self._graph.node(id) for id in self._graph.users(self.node.id)]
+        return all(n.op.name == "Gather" for n in users)
+
+    def moves(self, axis: int) -> None:
+        self._masking.made.moving.setdefault(self.node.id, []).append(axis)
+
+    def need(self, symbol: int, least: int, why: str) -> None:
+        if least <= self._masking.sizes.low[symbol]:
+            return
+        error = self.refuse(why)
+        if symbol not in self._masking.counted.values():
+            raise error
+        if least > self._masking.made.least.get(symbol, (0, error))[0]:
+            self._masking.made.least[symbol] = least, error
+
+    def become(self, value: Value) -> None:
+        self._graph.replace_node(self.node.id, [value], "padding")
+        self.made = (value,)
+
+    def inside(self, graph: Graph, axes: Sequence[Axes]) -> list[Axes]:
+        known = {Value(i): a for i, a in zip(graph.inputs, axes, strict=True)}
+        self._masking.made.axes.update((v.node, [a]) for v, a in known.items())
+        for node in graph:
+            if Value(node.id) not in known:
+                self._masking.visit(node, graph, known, True)
+        return [known.get(r.value) or plains(graph.type(r.value)) for r in graph.results]
+
+    def refuse(self, why: str) -> PaddingError:
+        return refusal(self.node, why)
+
+
+def refusal(node: Node, why: str) -> PaddingError:
+    return PaddingError(
+        f"padding would change what %{node.id} {node.op.name} gives: {why}",
+        loc=node.loc,
+        details=[f"its result is {node.type}" + (f", in {node.scope}" if node.scope else "")] if node.types else (),
+        nodes=[node.id],
+        help=HELP,
+    )
