@@ -27,7 +27,8 @@ from graphc.ir.types import HALVES
 class Factor(NamedTuple):
     """A part of an axis: of `size` places. With a symbol, places from that symbol's length minus `less` on are padding.
 
-    loose: what the padding holds. 0: what the last real place does, so that nothing happens to it alone; 1: zeros; 2: anything.
+    loose: what the padding holds. 0: what the last real place does, so that nothing happens to it alone; 1: zeros; 2: anything
+    finite, if real elements are; 3: anything.
     """
 
     size: int
@@ -214,7 +215,8 @@ def is_easy(op: OpDef) -> bool:
 def harmless(op: OpDef, operands: Sequence[Axes]) -> bool:
     """Whether an op may see the padding of these: all there is in an unfilled one must come to nothing behind a mask."""
     found = max((looseness(a) for axes in operands for a in axes), default=0)
-    return not found or op.name in _EASY or (op.name == "Mul" and found == 1)
+    most = 3 if op.name in _EASY else 2 if op.name in ("MatMul", "BatchMatMul") else 1 if op.name == "Mul" else 0
+    return found <= most
 
 
 # ---- rules of classes
@@ -290,7 +292,7 @@ def softmax(p: Padded) -> list[Axes]:
     if not is_padded(axes[last]):
         return alike(p)
     p.mask(0, [last], -np.inf)
-    return [(*axes[:last], loosened(axes[last], 1 if p.node.op.name == "Softmax" else 2))]
+    return [(*axes[:last], loosened(axes[last], 1 if p.node.op.name == "Softmax" else 3))]
 
 
 def largest(p: Padded) -> list[Axes]:
@@ -314,7 +316,7 @@ def running(p: Padded) -> list[Axes]:
         p.mask(0, [axis], 1)
     elif reverse:
         p.mask(0, [axis], 0)
-    return [(*axes[:axis], loosened(axes[axis], 1 if reverse else 2), *axes[axis + 1 :])] * len(p.node.types)
+    return [(*axes[:axis], loosened(axes[axis], 1 if reverse else 3), *axes[axis + 1 :])] * len(p.node.types)
 
 
 def rows(*own: int) -> PadRule:
@@ -346,7 +348,7 @@ def product(p: Padded) -> list[Axes]:
     if is_padded(inner):
         rank, states = p.types[0].rank, (looseness(inner), looseness(other))
         # 0 times a copy of a real element is as real as can be; 0 times anything is not.
-        masked = {k for k in (0, 1) if states[k] == 2}
+        masked = {k for k in (0, 1) if states[k] >= 2}
         if not masked and 1 not in states:
             masked = {0 if p.types[0].size <= p.types[1].size else 1}
         if 0 in masked:
