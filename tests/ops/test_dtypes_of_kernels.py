@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import GraphcError, Tensor, nn, ops
+from graphc import Tensor, nn, ops
 
 DTYPES = [
     "bool", "int8", "uint8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -133,21 +133,6 @@ def test_float64_has_kernels(function, x):
     finally:
         graphc.set_context(mode=graphc.GRAPH_MODE)
     np.testing.assert_allclose(got.asnumpy(), wanted.asnumpy(), rtol=1e-13, atol=1e-13)
-
-
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-def test_compiled_complex_numbers_are_refused_by_name(dtype):
-    z = Tensor(np.ones(3, dtype))
-    for function, name in (
-        (lambda z: z * z, "Mul"),
-        (lambda z: ops.abs(z), "Abs"),
-        (lambda z: ops.reshape(z, (3, 1)), "Reshape"),
-        (lambda z: z, "Input"),
-    ):
-        with pytest.raises(GraphcError, match=f"GC181. {name} has no kernel for {dtype}"):
-            Of(function)(z)
-    with pytest.raises(GraphcError, match=f"GC181.*{dtype}"):
-        Of(lambda x: ops.real(ops.cast(x, dtype)))(Tensor(np.ones(3, np.float32)))
 
 
 def test_running_extrema_of_bools_are_refused():

@@ -29,6 +29,10 @@ def _ref(mask: Array, size: int) -> tuple[Array, Array, Array]:
 
 
 def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    if not inputs[0].type.size:
+        for target, value in zip(outputs, (-1, 0, 0), strict=True):
+            k.fill(target, value)
+        return
     k.call("nonzero", inputs, outputs, size=inputs[0].type.size, room=attrs["size"])
 
 
