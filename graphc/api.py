@@ -385,7 +385,7 @@ class CompiledStep(Shown):
                 if self._talks:
                     processes.count_steps(count)
                 if self._counted is not None:
-                    self._counted.check([read() for read in self._readers], self._lengths)
+                    self._counted.check([read() for read in self._readers[self._counted.results :]], self._lengths)
                 begin += count
             outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
         kept_arrays = inputs | {id: np.concatenate([part[k] for part in arrays]) for k, id in enumerate(written)}

@@ -16,6 +16,7 @@ from typing import Any
 from graphc.errors import ArgumentValueError, ExportError, GraphcError, PaddingError, TraceError, user_loc
 from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
+from graphc.ops.declared.padding import Axes
 from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values
 from graphc.passes.padded_arrays import real_part
@@ -66,6 +67,10 @@ class Wrong:
     lengths: Mapping[int, int]
     error: Exception
 
+    def is_of(self, lengths: Sequence[int]) -> bool:
+        """Whether it is raised for these lengths of all symbols."""
+        return all(lengths[symbol] == count for symbol, count in self.lengths.items())
+
 
 @dataclass
 class Counted:
@@ -103,14 +108,14 @@ class Counted:
         """How many results are the cell's own; the counts follow."""
         return len(self.masked.results)
 
-    def check(self, outputs: Sequence[Any], given: Sequence[int] = ()) -> list[int]:
-        """All lengths: those that the call brought, and the counts, which come last among the outputs.
+    def check(self, counts: Sequence[Any], given: Sequence[int] = ()) -> list[int]:
+        """All lengths: those that the call brought, and the counts, which come last among the outputs of a step.
 
         Raises what the cell raises for these counts.
         """
-        lengths = [*given, *(int(x.item()) for x in outputs[self.results :])]
+        lengths = [*given, *(int(x.item()) for x in counts)]
         for wrong in self.wrong:
-            if all(lengths[symbol] == count for symbol, count in wrong.lengths.items()):
+            if wrong.is_of(lengths):
                 raise wrong.error.with_traceback(None)
         for symbol, (least, error) in self.masked.least.items():
             if lengths[symbol] < least:
@@ -119,11 +124,7 @@ class Counted:
 
     def cut(self, outputs: Sequence[Any], given: Sequence[int] = ()) -> list[Any]:
         """The cell's results as large as they are."""
-        lengths = self.check(outputs, given)
-        return [
-            Tensor.wrap(real_part(require_array(x), axes, lengths)) if any(axes) else x
-            for x, axes in zip(outputs, self.masked.results, strict=False)
-        ]
+        return cut(outputs[: self.results], self.masked.results, self.check(outputs[self.results :], given))
 
     def refuse_kept(self, kept: Sequence[int], given: int = 0) -> None:
         """ArgumentValueError where results are to be kept of every step whose sizes differ from step to step."""
@@ -149,7 +150,7 @@ class Counted:
         self, again: Callable[[RoomOf], Traced], first: Traced, given: Sequence[int], counts: Sequence[int]
     ) -> None:
         """Note what the cell raises for these counts; PaddingError where it does something else, or raises for many."""
-        lengths, known = (*given, *counts), {}
+        lengths = (*given, *counts)
         if any(lengths[s] < least for s, (least, _) in self.masked.least.items() if s < len(lengths)):
             return
         try:
@@ -157,7 +158,7 @@ class Counted:
         except TraceError:
             raise  # What cannot be compiled for these counts is nothing that the cell raises.
         except Exception as error:
-            if any(all(lengths[s] == n for s, n in w.lengths.items()) for w in self.wrong):
+            if any(wrong.is_of(lengths) for wrong in self.wrong):
                 return
             known = {s: n for s, n in enumerate(lengths) if s >= len(given) and n < 2}
             if not known:
@@ -170,6 +171,14 @@ class Counted:
             return
         same_values(first, traced)
         self.masked.check(traced.graph, lengths)
+
+
+def cut(outputs: Sequence[Any], results: Sequence[Axes], lengths: Sequence[int]) -> list[Any]:
+    """Of outputs with padding what is real."""
+    return [
+        Tensor.wrap(real_part(require_array(x), axes, lengths)) if any(axes) else x
+        for x, axes in zip(outputs, results, strict=True)
+    ]
 
 
 def _raised(again: Callable[[RoomOf], Traced], counts: Sequence[int]) -> Exception | None:

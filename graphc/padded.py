@@ -367,11 +367,7 @@ class PaddedStep(CompiledStep):
     def _returned(self, outputs: list[Any]) -> Any:
         if self._counted is not None:
             return super()._returned(outputs)
-        cut = [
-            Tensor.wrap(real_part(require_array(x), axes, self._lengths)) if any(axes) else x
-            for x, axes in zip(outputs, self._masked.results, strict=True)
-        ]
-        return super()._returned(cut)
+        return super()._returned(counted.cut(outputs, self._masked.results, self._lengths))
 
 
 class BucketedStep:

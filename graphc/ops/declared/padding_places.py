@@ -65,13 +65,13 @@ def _from_end(p: Padded, axis: Axis, begin: int, size: int, step: int) -> Value:
 
 def _taken(p: Padded, places: Mapping[int, Value]) -> Value:
     """What a slice takes, along some axes at such places."""
-    attrs, size = p.node.attrs, list(p.node.attrs["size"])
-    begin, step = (
-        [v if k not in places else least for k, v in enumerate(attrs[a])] for a, least in (("begin", 0), ("step", 1))
-    )
-    for k in places:
-        size[k] = p.types[0].shape[k]
-    made: Value = p.b.Slice(p.input(0), begin=tuple(begin), size=tuple(size), step=tuple(step))
+    shape = p.types[0].shape
+
+    def cut(name: str, whole: Sequence[int]) -> tuple[int, ...]:
+        return tuple(whole[k] if k in places else v for k, v in enumerate(p.node.attrs[name]))
+
+    begin, step = cut("begin", [0] * len(shape)), cut("step", [1] * len(shape))
+    made: Value = p.b.Slice(p.input(0), begin=begin, size=cut("size", shape), step=step)
     for k, index in places.items():
         made = p.b.Gather(made, index, axis=k)
     return made

@@ -13,7 +13,7 @@ from graphc.ops.functional.create import arange, zeros
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.dynamic import known_values, places_of
 from graphc.ops.functional.elementwise import isnan, logical_and, logical_not, not_equal, sub
-from graphc.ops.functional.index import index_select, scattered
+from graphc.ops.functional.index import scattered
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_any
@@ -25,7 +25,7 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 class _Runs:
-    """A tensor whose equal rows stand together, as a compiled step sees it. `fresh` bool [n]: where a run of them begins."""
+    """A tensor whose equal rows stand together. `fresh` bool [n]: where a run of them begins."""
 
     def __init__(self, rows: Tensor, equal_nan: bool) -> None:
         self.size = rows.shape[0]
@@ -53,6 +53,15 @@ class _Runs:
     def of_each(self, values: Tensor) -> Tensor:
         """Of values [n, ...] those where a run begins, in order."""
         return rows_at(values, places_of("unique", self.fresh))
+
+    def listed(self, rows: Tensor, numbers: Tensor | None, lengths: bool) -> Any:
+        """A row of each run; with them, if there are such, int64: numbers of runs, how long each is."""
+        made = [rows]
+        if numbers is not None:
+            made.append(cast_to(numbers, "int64"))
+        if lengths:
+            made.append(self.lengths())
+        return tuple(made) if len(made) > 1 else rows
 
     def lengths(self) -> Tensor:
         """int64: how long each run is."""
@@ -113,13 +122,8 @@ def _sorted_runs(input: Tensor, inverse: bool, counts: bool, equal_nan: bool) ->
     order = sorting_places(flat)
     rows = rows_at(flat, order)
     runs = _Runs(rows, equal_nan)
-    made = [runs.of_each(rows)]
-    if inverse:
-        numbers = scattered("update", zeros((flat.size,), "int32"), order, runs.numbers)
-        made.append(cast_to(reshape(numbers, input.shape), "int64"))
-    if counts:
-        made.append(runs.lengths())
-    return tuple(made) if len(made) > 1 else made[0]
+    numbers = scattered("update", zeros((flat.size,), "int32"), order, runs.numbers) if inverse else None
+    return runs.listed(runs.of_each(rows), None if numbers is None else reshape(numbers, input.shape), counts)
 
 
 @method()
@@ -138,28 +142,15 @@ def unique_consecutive(
     axis = 0 if dim is None else check_axis("unique_consecutive", dim, input.ndim)
     rows = reshape(input, (-1,)) if dim is None else moveaxis(input, axis, 0)
     shape = input.shape if dim is None else (rows.shape[0],)
-    if input.array is None and rows.size:
-        runs = _Runs(rows, False)
-        made = [moveaxis(runs.of_each(rows), 0, axis)]
-        if return_inverse:
-            made.append(cast_to(reshape(runs.numbers, shape), "int64"))
-        if return_counts:
-            made.append(runs.lengths())
-        return tuple(made) if len(made) > 1 else made[0]
-    known_values("unique_consecutive", input)
-    array = rows.asnumpy()
-    count = array.shape[0]
-    flat = array.reshape(count, int(np.prod(array.shape[1:])))
-    fresh = np.ones(count, bool)
-    fresh[1:] = np.any(flat[1:] != flat[:-1], axis=1)
-    first = np.flatnonzero(fresh)
-    kept = index_select(input if dim is not None else rows, axis, Tensor(first))
-    made = [kept]
-    if return_inverse:
-        made.append(Tensor((np.cumsum(fresh) - 1).reshape(shape)))
-    if return_counts:
-        made.append(Tensor(np.diff(np.append(first, count))))
-    return tuple(made) if len(made) > 1 else kept
+    if not rows.shape[0]:
+        known_values("unique_consecutive", input)
+        none = [zeros(shape, "int64")] * return_inverse + [zeros((0,), "int64")] * return_counts
+        kept = moveaxis(rows, 0, axis).value()
+        return (kept, *none) if none else kept
+    runs = _Runs(rows, False)
+    numbers = reshape(runs.numbers, shape) if return_inverse else None
+    made: Tensor | tuple[Tensor, ...] = runs.listed(moveaxis(runs.of_each(rows), 0, axis), numbers, return_counts)
+    return made
 
 
 __all__ = ["unique", "unique_consecutive"]

@@ -53,16 +53,15 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         size.append(count)
         step.append(by)
         axis += 1
-    bounded = any(i is not None and i != slice(None) for i in items)
-    if tuple(size) != x.shape or any(s != 1 for s in step) or (bounded and _may_cut()):
+    if tuple(size) != x.shape or any(s != 1 for s in step) or _may_cut(items):
         x = call("Slice", x, begin=tuple(begin), size=tuple(size), step=tuple(step))
     return reshape(x, tuple(shape))
 
 
-def _may_cut() -> bool:
+def _may_cut(items: Sequence[Any]) -> bool:
     """Whether bounds that cut nothing may cut where an axis has another size: of one that is counted."""
     active: Any = dispatch.recorder.get()
-    return active is not None and active.counts
+    return active is not None and active.counts and any(i is not None and i != slice(None) for i in items)
 
 
 def one_ellipsis(items: Sequence[Any]) -> None:

@@ -19,15 +19,17 @@ from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Tensor
 
 
-def _window(owner: str, length: Any, periodic: bool, dtype: Any, weights: Callable[[int], Array]) -> Tensor:
-    """`weights` of a length, or of one more with the last left out if `periodic`, in a float dtype."""
+def _window(
+    owner: str, length: Any, periodic: bool, dtype: Any, weights: Callable[[int], Array], own: str = "float32"
+) -> Tensor:
+    """`weights` of a length, or of one more with the last left out if `periodic`, in a float dtype, `own` by default."""
     count = known_values(owner, length) if isinstance(length, Tensor) else length
     if np.size(count) != 1 or isinstance(count, bool) or np.asarray(count).dtype.kind not in "iu":
         raise ArgumentTypeError(f"{owner}: window_length must be an int, got {length!r}", loc=user_loc())
     count = int(np.asarray(count).item())
     if count < 0:
         raise ArgumentValueError(f"{owner}: window_length must be at least 0, got {count}", loc=user_loc())
-    name = to_name(dtype)
+    name = own if dtype is None else to_name(dtype)
     if name not in FLOATS:
         raise DTypeError(f"{owner}: dtype must be a float, got {name}", loc=user_loc())
     made = np.ones(count) if count < 2 else weights(count + 1)[:-1] if periodic else weights(count)
@@ -36,12 +38,12 @@ def _window(owner: str, length: Any, periodic: bool, dtype: Any, weights: Callab
 
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """1 - |2 n / (N - 1) - 1|, with N one more where `periodic`."""
-    return _window("bartlett_window", window_length, periodic, "float32" if dtype is None else dtype, np.bartlett)
+    return _window("bartlett_window", window_length, periodic, dtype, np.bartlett)
 
 
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """0.42 - 0.5 cos(2 pi n / (N - 1)) + 0.08 cos(4 pi n / (N - 1)), with N one more where `periodic`."""
-    return _window("blackman_window", window_length, periodic, "float32" if dtype is None else dtype, np.blackman)
+    return _window("blackman_window", window_length, periodic, dtype, np.blackman)
 
 
 def hamming_window(
@@ -52,12 +54,12 @@ def hamming_window(
     def weights(count: int) -> Array:
         return np.asarray(alpha - beta * np.cos(2 * np.pi * np.arange(count) / (count - 1)))
 
-    return _window("hamming_window", window_length, periodic, "float32" if dtype is None else dtype, weights)
+    return _window("hamming_window", window_length, periodic, dtype, weights)
 
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """0.5 - 0.5 cos(2 pi n / (N - 1)), with N one more where `periodic`."""
-    return _window("hann_window", window_length, periodic, "float64" if dtype is None else dtype, np.hanning)
+    return _window("hann_window", window_length, periodic, dtype, np.hanning, "float64")
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None) -> Tensor:
@@ -66,8 +68,9 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
         "kaiser_window",
         window_length,
         periodic,
-        "float64" if dtype is None else dtype,
+        dtype,
         lambda count: np.kaiser(count, beta),
+        "float64",
     )
 
 

@@ -23,7 +23,16 @@ def plus(g: Builder, x: Parts, y: Parts) -> Parts:
 
 def minus(g: Builder, x: Parts, y: Parts) -> Parts:
     """x - y"""
-    return plus(g, x, Parts(g.Neg(y.re), None if y.im is None else g.Neg(y.im)))
+    re = g.Sub(x.re, y.re)
+    if x.im is not None and y.im is not None:
+        return Parts(re, g.Sub(x.im, y.im))
+    found = x.im if y.im is None else g.Neg(y.im)
+    return Parts(re, None if found is None else broadcast(g, found, g.type(re).shape))
+
+
+def negated(g: Builder, x: Parts) -> Parts:
+    """-x, of which zeros have their sign."""
+    return Parts(g.Neg(x.re), g.Neg(imaginary(g, x)))
 
 
 def times(g: Builder, x: Parts, y: Parts, product: Any = None) -> Parts:
@@ -97,11 +106,7 @@ def add(g: Builder, node: Node, x: Parts, y: Parts) -> Parts:
 
 def sub(g: Builder, node: Node, x: Parts, y: Parts) -> Parts:
     """x - y"""
-    if x.im is not None and y.im is not None:
-        return Parts(g.Sub(x.re, y.re), g.Sub(x.im, y.im))
-    re = g.Sub(x.re, y.re)
-    found = x.im if y.im is None else g.Neg(y.im)
-    return Parts(re, None if found is None else broadcast(g, found, g.type(re).shape))
+    return minus(g, x, y)
 
 
 def mul(g: Builder, node: Node, x: Parts, y: Parts) -> Parts:

@@ -5,7 +5,18 @@ from __future__ import annotations
 import math
 
 from graphc.ir import Builder, Node
-from graphc.passes.complex_parts.arithmetic import minus, over, plus, real, scaled, size, times, turned, turned_back
+from graphc.passes.complex_parts.arithmetic import (
+    minus,
+    negated,
+    over,
+    plus,
+    real,
+    scaled,
+    size,
+    times,
+    turned,
+    turned_back,
+)
 from graphc.passes.complex_parts.parts import Parts, imaginary
 
 
@@ -120,7 +131,7 @@ def tan(g: Builder, node: Node, x: Parts) -> Parts:
 
 def sigmoid(g: Builder, node: Node, x: Parts) -> Parts:
     """1 / (1 + e^-x)"""
-    grown = exp(g, node, Parts(g.Neg(x.re), g.Neg(imaginary(g, x))))
+    grown = exp(g, node, negated(g, x))
     one = real(g, x, 1.0)
     return over(g, one, plus(g, one, grown))
 
@@ -139,7 +150,7 @@ def _asinh(g: Builder, x: Parts) -> Parts:
     sign = g.Select(left, g.like(-1.0, x.re), g.like(1.0, x.re))
     right = times(g, x, Parts(sign))
     up = turned(g, right)
-    root = times(g, _root(g, up, 1.0), _root(g, Parts(g.Neg(up.re), g.Neg(imaginary(g, up))), 1.0))
+    root = times(g, _root(g, up, 1.0), _root(g, negated(g, up), 1.0))
     return times(g, _log(g, plus(g, right, root)), Parts(sign))
 
 
@@ -170,8 +181,7 @@ def acosh(g: Builder, node: Node, x: Parts) -> Parts:
 
 def _atanh(g: Builder, x: Parts) -> Parts:
     """(log(1 + x) - log(1 - x)) / 2"""
-    back = Parts(g.Neg(x.re), g.Neg(imaginary(g, x)))
-    return scaled(g, minus(g, _log1p(g, x), _log1p(g, back)), 0.5)
+    return scaled(g, minus(g, _log1p(g, x), _log1p(g, negated(g, x))), 0.5)
 
 
 def atanh(g: Builder, node: Node, x: Parts) -> Parts:
