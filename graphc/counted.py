@@ -7,10 +7,10 @@ anything else for them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from graphc.errors import ArgumentValueError, ExportError, GraphcError, PaddingError, TraceError, user_loc
@@ -21,55 +21,26 @@ from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values
 from graphc.passes.padded_arrays import real_part
 from graphc.passes.padded_view import HELP
-from graphc.passes.padding import Masked, Sizes, masked
-from graphc.trace import RoomOf, Traced, trace
-
-
-class Rooms:
-    """The sizes that two traces give to what is counted.
-
-    Larger than there can be, so that nothing else has them, such as the mask; and no two of them are alike, nor do they differ
-    alike between the traces, nor by a multiple of another difference: these are odd primes.
-    """
-
-    def __init__(self) -> None:
-        self.sizes: list[int] = []
-        self._rooms: list[int] = []
-
-    def room(self, number: int, size: int) -> int:
-        """Of the first trace; `sizes` notes how many there may be."""
-        made = size + 1 + _prime(number)
-        while made in self._rooms:
-            made += 1
-        self.sizes.append(size)
-        self._rooms.append(made)
-        return made
-
-    def probe(self, number: int, size: int) -> int:
-        """Of the second trace, in which `size` may be another one."""
-        return self._rooms[number] - (self.sizes[number] - size) - _prime(number)
-
-
-def _prime(number: int) -> int:
-    """Odd primes: 3 is number 0."""
-    found = 1
-    for _ in range(number + 1):
-        found += 2
-        while any(found % d == 0 for d in range(3, math.isqrt(found) + 1, 2)):
-            found += 2
-    return found
+from graphc.passes.padding import Masked, Sizes, counting_nodes, masked
+from graphc.trace import Counting, Traced, trace
+from graphc.trials import Rooms, Trials
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """What the cell raises for some lengths: those that it is about, by symbol."""
+    """What the cell raises for some lengths: those that it is about, by symbol; inside of which branch, -1 for none."""
 
     lengths: Mapping[int, int]
     error: Exception
+    inside: int = -1
 
     def is_of(self, lengths: Sequence[int]) -> bool:
         """Whether it is raised for these lengths of all symbols."""
         return all(lengths[symbol] == count for symbol, count in self.lengths.items())
+
+    def covers(self, other: Wrong) -> bool:
+        """Whether it is raised wherever the other one is."""
+        return self.inside == other.inside and self.lengths.items() <= other.lengths.items()
 
 
 @dataclass
@@ -80,27 +51,26 @@ class Counted:
     wrong: list[Wrong] = field(default_factory=list)
 
     @classmethod
-    def tried(
-        cls,
-        masked: Masked,
-        again: Callable[[RoomOf], Traced],
-        first: Traced,
-        sizes: Sequence[int],
-        given: Sequence[int] = (),
-    ) -> Counted:
+    def tried(cls, mask: Callable[[Sequence[tuple[Graph, int]]], Masked], trials: Trials) -> Counted:
         """With what the cell raises for few.
 
-        again: its trace, with lengths `given`; first: the one that `masked` is made of; sizes: how many there may be of each.
-        Raises PaddingError where Python does something else for other counts.
+        mask: makes the graph, which tells how many some branches see of what is counted around them. Raises PaddingError
+        where Python does something else for other counts.
         """
-        made, count = cls(masked), len(given)
+        made, count = cls(mask(())), len(trials.given)
+        masked = made.masked
         for symbol, (least, error) in list(masked.least.items()):
-            raised = _raised(again, [least - 1 if s == symbol - count else size for s, size in enumerate(sizes)])
+            own = symbol if symbol < len(masked.names) else masked.seen[symbol - len(masked.names)][1]
+            few = [least - 1 if s == own - count else size for s, size in enumerate(trials.sizes)]
+            raised = _raised(trials, few)
             if raised is None:
                 raise error  # The cell does not mind.
             masked.least[symbol] = least, raised
-        for counts in _tries(sizes):
-            made._try(again, first, given, counts)
+        seen: set[tuple[int, ...]] = set()
+        for counts in trials.counts():
+            made._try(trials, counts, seen)
+        made._settle(mask, trials)
+        made._require_alone()
         return made
 
     @property
@@ -146,31 +116,104 @@ class Counted:
                     help="return what has a fixed size: a sum, or ops.where(mask, x, 0)",
                 )
 
-    def _try(
-        self, again: Callable[[RoomOf], Traced], first: Traced, given: Sequence[int], counts: Sequence[int]
-    ) -> None:
-        """Note what the cell raises for these counts; PaddingError where it does something else, or raises for many."""
-        lengths = (*given, *counts)
-        if any(lengths[s] < least for s, (least, _) in self.masked.least.items() if s < len(lengths)):
+    def _try(self, trials: Trials, counts: Sequence[int], seen: set[tuple[int, ...]]) -> None:
+        """Note what the cell raises for these counts; PaddingError where it does something else, or raises for many.
+
+        What a branch counts has no effect where it is not taken. So the trace goes on behind what an op raises there; where
+        Python raises, it is seen with more in the branch what the rest of the cell does.
+        """
+        begin, masked = len(trials.given), self.masked
+        least = [masked.least.get(s + begin, (0, None))[0] for s in range(len(counts))]
+        counts = tuple(max(n, m) if o >= 0 else n for n, m, o in zip(counts, least, trials.owners, strict=True))
+        if counts in seen or any(n < m for n, m in zip(counts, least, strict=True)):
             return
+        seen.add(counts)
+        counting = trials.counting(counts, masked)
+        lengths = (*trials.given, *counts)
+        failed: Exception | None = None
         try:
-            traced = again(_fixed(counts))
+            traced = trials.again(counting)
         except TraceError:
             raise  # What cannot be compiled for these counts is nothing that the cell raises.
         except Exception as error:
-            if any(wrong.is_of(lengths) for wrong in self.wrong):
-                return
-            known = {s: n for s, n in enumerate(lengths) if s >= len(given) and n < 2}
-            if not known:
-                if isinstance(error, GraphcError):
-                    raise
-                raise PaddingError(
-                    f"construct cannot be traced for {counts} elements: {error}", loc=user_loc()
-                ) from error
-            self.wrong.append(Wrong(known, error))
+            failed = error
+        for inside, raised in counting.errors:
+            self._note(trials, lengths, inside, raised)
+        if failed is None:
+            same_values(trials.first, traced)
+            masked.check(traced.graph, lengths)
             return
-        same_values(first, traced)
-        self.masked.check(traced.graph, lengths)
+        self._note(trials, lengths, counting.inside, failed)
+        more = trials.more(counts, counting.inside)
+        if more != counts:
+            self._try(trials, more, seen)
+        elif counting.inside >= 0:
+            raise PaddingError(
+                f"inside of a branch or loop construct raises {type(failed).__name__} for few of what is counted outside"
+                f" of it: {_said(failed)}",
+                loc=user_loc(),
+                help="keep the shape there: ops.where(mask, x, 0)",
+            ) from failed
+
+    def _note(self, trials: Trials, lengths: Sequence[int], inside: int, error: Exception) -> None:
+        """That the cell raises this for these lengths. PaddingError if there are many of each."""
+        begin, masked = len(trials.given), self.masked
+        if any(lengths[s] < least for s, (least, _) in masked.least.items() if s < len(lengths)):
+            return
+        few = {
+            s: n
+            for s, n in enumerate(lengths)
+            if s >= begin and trials.is_few(s - begin, n) and trials.visible(s - begin, inside)
+        }
+        wrong = Wrong(few, error, inside)
+        if any(known.covers(wrong) for known in self.wrong):
+            return
+        if not few:
+            if isinstance(error, GraphcError):
+                raise error
+            raise PaddingError(
+                f"construct cannot be traced for {lengths[begin:]} elements: {_said(error)}", loc=user_loc()
+            ) from error
+        self.wrong.append(wrong)
+
+    def _settle(self, mask: Callable[[Sequence[tuple[Graph, int]]], Masked], trials: Trials) -> None:
+        """Let the graph tell what branches see in which something is raised, for what is counted around them."""
+        begin, entered = len(trials.given), trials.made.entered
+        self.wrong = [w for w in self.wrong if not any(v is not w and v.covers(w) for v in self.wrong)]
+        asked = [
+            (entered[w.inside].graph, s)
+            for w in self.wrong
+            for s in w.lengths
+            if w.inside >= 0 and trials.owners[s - begin] != w.inside
+        ]
+        if not asked:
+            return
+        least = self.masked.least
+        self.masked = mask(list(dict.fromkeys([*self.masked.seen, *asked])))
+        self.masked.least = least
+        self.wrong = [
+            replace(w, lengths={self._seen(s, w, entered): n for s, n in w.lengths.items()}) for w in self.wrong
+        ]
+
+    def _seen(self, symbol: int, wrong: Wrong, entered: Sequence[Any]) -> int:
+        """Where it is told how many of a symbol the branch sees in which something is raised."""
+        each = (entered[wrong.inside].graph, symbol) if wrong.inside >= 0 else None
+        return len(self.masked.names) + self.masked.seen.index(each) if each in self.masked.seen else symbol
+
+    def _require_alone(self) -> None:
+        """PaddingError where a loop raises for few of several: it is known how many there were at least, not in which turn."""
+        turning = self.masked.turning
+        exact = [w for w in self.wrong if len(w.lengths.keys() & turning) <= 1]
+        none = {s for w in exact for s, n in w.lengths.items() if n == 0 and len(w.lengths) == 1}
+        for wrong in self.wrong:
+            implied = any(w.lengths.items() <= wrong.lengths.items() for w in exact)
+            ones = [s for s in wrong.lengths.keys() & turning if wrong.lengths[s] == 1 and s not in none]
+            if not implied or ones:
+                raise PaddingError(
+                    f"a loop raises {type(wrong.error).__name__} for few of several things that it counts: {_said(wrong.error)}",
+                    loc=user_loc(),
+                    help="keep the shape in the loop: ops.where(mask, x, 0)",
+                ) from wrong.error
 
 
 def cut(outputs: Sequence[Any], results: Sequence[Axes], lengths: Sequence[int]) -> list[Any]:
@@ -181,34 +224,36 @@ def cut(outputs: Sequence[Any], results: Sequence[Axes], lengths: Sequence[int])
     ]
 
 
-def _raised(again: Callable[[RoomOf], Traced], counts: Sequence[int]) -> Exception | None:
+def _said(error: Exception) -> str:
+    return error.message if isinstance(error, GraphcError) else str(error)
+
+
+def _raised(trials: Trials, counts: Sequence[int]) -> Exception | None:
     try:
-        again(_fixed(counts))
+        trials.again(trials.counting(counts))
     except Exception as error:
         return error
     return None
 
 
-def _fixed(counts: Sequence[int]) -> RoomOf:
-    return lambda number, size: counts[number]
-
-
 def trace_counted(cell: Cell, leaves: list[Tensor], structure: Structure) -> tuple[Traced, Counted | None]:
     """The trace of a cell; where it counts, with a graph that is right for all counts, and what the step needs to know."""
-    traced = trace(cell, leaves, structure, Rooms().room)
-    if not traced.counted:
+    traced = trace(cell, leaves, structure, Counting(Rooms().room))
+    if not counting_nodes(traced.graph):
         return traced, None
     rooms = Rooms()
 
-    def again(room: RoomOf) -> Traced:
-        return trace(cell, leaves, structure, room, apart=True)
+    def again(counting: Counting) -> Traced:
+        return trace(cell, leaves, structure, counting, apart=True)
 
-    traced = again(rooms.room)
+    made = Counting(rooms.room)
+    traced = again(made)
     with saying_where(traced.graph):
-        probe = again(rooms.probe)
+        probe = again(Counting(rooms.probe))
         same_values(traced, probe)
-        made = Counted.tried(masked(traced.graph, probe.graph, {}, Sizes()), again, traced, rooms.sizes)
-    return replace(traced, graph=made.masked.graph), made
+        trials = Trials.of(again, traced, made, rooms.sizes)
+        counted = Counted.tried(partial(masked, traced.graph, probe.graph, {}, Sizes()), trials)
+    return replace(traced, graph=counted.masked.graph), counted
 
 
 def same_values(one: Traced, other: Traced) -> None:
@@ -228,21 +273,9 @@ def saying_where(graph: Graph) -> Iterator[None]:
     try:
         yield
     except PaddingError as error:
-        places = dict.fromkeys(str(n.loc) for n in graph if n.op.name == "Nonzero")
+        places = dict.fromkeys(str(n.loc) for n in counting_nodes(graph))
         if places:
             error.details = (*error.details, f"how many elements there are is counted at {', '.join(places)}")
             if error.help == HELP:
                 error.help = "keep the shape: ops.where(mask, x, 0), or call it outside the compiled Cell"
         raise
-
-
-def _tries(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Counts to try: all, all but one, half, and few of all; more of one than of the others; none, one and all of each alone."""
-    few = [0] * len(sizes), [1] * len(sizes), [2] * len(sizes), [3] * len(sizes)
-    alone = [(k, count) for k, size in enumerate(sizes) for count in (0, 1, size)] if len(sizes) > 1 else []
-    for k, count in alone:
-        yield tuple(count if k == s else size // 2 for s, size in enumerate(sizes))
-    some = range(4, 4 + 3 * len(sizes), 3)
-    many = sizes, [n - 1 for n in sizes], [n // 2 for n in sizes], list(some), list(some)[::-1]
-    for counts in (*few, *many):
-        yield tuple(max(min(count, size), 0) for count, size in zip(counts, sizes, strict=True))

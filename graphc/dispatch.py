@@ -24,6 +24,8 @@ class Recorder(Protocol):
     @property
     def counts(self) -> bool: ...
 
+    def forgives(self, error: Exception) -> bool: ...
+
     def record(
         self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
     ) -> tuple[Tensor, ...]: ...
@@ -65,6 +67,14 @@ class Recorder(Protocol):
 
 #: The active tracer of this thread, or None.
 recorder: ContextVar[Recorder | None] = ContextVar("graphc_recorder", default=None)
+
+
+def refuse(error: Exception) -> None:
+    """Raise an error about sizes, unless whoever traces wants to see how it goes on."""
+    active = recorder.get()
+    if active is None or not active.forgives(error):
+        raise error
+
 
 #: Which part of a batch is computed, where it is taken in parts.
 micro_batch: ContextVar[int] = ContextVar("graphc_micro_batch", default=0)

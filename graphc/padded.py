@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,9 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.passes.padded_arrays import padded_array, real_part
-from graphc.passes.padding import Sizes, masked
-from graphc.trace import RoomOf, Traced, input_names, trace
+from graphc.passes.padding import Sizes, counting_nodes, masked
+from graphc.trace import Counting, Traced, input_names, trace
+from graphc.trials import Rooms, Trials
 from graphc_codegen.forks import rlock, unforked
 
 #: The sizes that an axis has room for; None: the powers of two from 2 on.
@@ -243,24 +245,27 @@ class PaddedStep(CompiledStep):
         return super().held + sum(step.held for step in self._singles.values())
 
     def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
-        rooms = counted.Rooms()
-        traced = trace(cell, leaves, structure, rooms.room, apart=True)
+        rooms = Rooms()
+        counting = Counting(rooms.room)
+        traced = trace(cell, leaves, structure, counting, apart=True)
         sizes = self._plan.sizes
         try:
-            probe = trace(cell, self._plan.examples(leaves, sizes.probe), structure, rooms.probe, apart=True)
+            probe = trace(cell, self._plan.examples(leaves, sizes.probe), structure, Counting(rooms.probe), apart=True)
         except GraphcError as error:
             said = " and ".join(f"{n} {a}" for n, a in zip(sizes.names, sizes.probe, strict=True))
             raise PaddingError(f"construct cannot be traced for {said}: {error.message}", loc=error.loc) from error
         given = [i for i in traced.graph.inputs if traced.graph.node(i).op.name == "Input"]
         held = [a for a, x in zip(self._plan.axes, leaves, strict=True) if not isinstance(x, Parameter)]
         with counted.saying_where(traced.graph):
-            self._masked = masked(traced.graph, probe.graph, dict(zip(given, held, strict=True)), sizes)
-            if traced.counted:
+            mask = partial(masked, traced.graph, probe.graph, dict(zip(given, held, strict=True)), sizes)
+            if counting_nodes(traced.graph):
 
-                def again(room: RoomOf) -> Traced:
-                    return trace(cell, leaves, structure, room, apart=True)
+                def again(counting: Counting) -> Traced:
+                    return trace(cell, leaves, structure, counting, apart=True)
 
-                self._counted = counted.Counted.tried(self._masked, again, traced, rooms.sizes, sizes.room)
+                made = Trials.of(again, traced, counting, rooms.sizes, sizes.room)
+                self._counted = counted.Counted.tried(mask, made)
+            self._masked = mask() if self._counted is None else self._counted.masked
         self._examples = self._plan.examples(leaves, sizes.room)
         return replace(traced, graph=self._masked.graph)
 
@@ -283,9 +288,9 @@ class PaddedStep(CompiledStep):
         if lengths not in self._found:
             with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
                 examples = self._plan.examples(self._examples, lengths)
-                traced = trace(cell, examples, self._structure, counted.Rooms().room, apart=True)
+                traced = trace(cell, examples, self._structure, Counting(Rooms().room), apart=True)
             graph = traced.graph
-            counts = [n.attrs["size"] for n in graph if n.op.name == "Nonzero"]
+            counts = [n.attrs["size"] for n in counting_nodes(graph)]
             self._masked.check(graph, (*lengths, *counts))
             found = [
                 np.ascontiguousarray(padded_array(graph.node(id).attrs["value"].array, axes, lengths))

@@ -323,7 +323,8 @@ class Graph:
         fwd: int | None = None,
         origin: Origin | None = None,
     ) -> Node:
-        """Add a node; its type rule runs now. `types` is for ops with declared types only. Returns the node.
+        """Add a node; its type rule runs now, unless `types` are given: of ops with declared types only, and where a rule is
+        known to refuse. Returns the node.
 
         Raises what the type rule raises (ShapeError, DTypeError), with `loc`.
         """
@@ -333,11 +334,11 @@ class Graph:
         try:
             definition.check_arity(len(inputs))
             full = definition.complete(attrs or {})
-            if definition.infer is not None:
+            if types is None:
+                if definition.infer is None:
+                    raise VerifyError(f"{definition.name} needs declared types")
                 data = self._data
                 types = definition.result_types(tuple([data[id]["node"].types[slot] for id, slot in inputs]), full)
-            elif types is None:
-                raise VerifyError(f"{definition.name} needs declared types")
         except GraphcError as error:
             error.loc = error.loc or loc
             raise
@@ -434,10 +435,10 @@ class Graph:
         self.updates = tuple(Update(*u) for u in updates)
         self.ends = {r.value.node for r in self.results} | {u.value.node for u in self.updates}
 
-    def prune(self) -> int:
-        """Remove the nodes that no result or update depends on; inputs stay. Returns how many went."""
+    def prune(self, keep: Iterable[int] = ()) -> int:
+        """Remove the nodes that no result or update, nor what is to be kept, depends on; inputs stay. Returns how many went."""
         self._changing()
-        dead = self.dead()
+        dead = self.dead(keep)
         self._nx.remove_nodes_from(dead)
         for node in list(self.nodes()):
             if node.fwd is not None and node.fwd not in self:
@@ -459,9 +460,9 @@ class Graph:
             stack += self._pred[id]
             self._nx.remove_node(id)
 
-    def dead(self) -> list[int]:
-        """Ids of the nodes that no result or update depends on; an input is never one."""
-        stack = [*self.inputs, *self.ends]
+    def dead(self, keep: Iterable[int] = ()) -> list[int]:
+        """Ids of the nodes that no result or update, nor what is to be kept, depends on; an input is never one."""
+        stack = [*self.inputs, *self.ends, *keep]
         live = set(stack)
         while stack:
             for p in self._pred[stack.pop()]:

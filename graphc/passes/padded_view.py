@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from graphc.errors import PaddingError
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
 from graphc.ir.op import Scalar
-from graphc.ops.declared.padding import Axes, Axis, is_easy, is_padded, looseness, plains, tight
+from graphc.ops.declared.padding import Axes, Axis, is_easy, is_padded, looseness, tight
 
 if TYPE_CHECKING:
+    from graphc.passes.padded_frames import Entered, Frame
     from graphc.passes.padding import Masking
 
 #: What to do about a PaddingError.
@@ -22,19 +23,24 @@ class View:
     """Implements `graphc.ops.declared.padding.Padded`."""
 
     def __init__(
-        self, masking: Masking, graph: Graph, node: Node, probe: Node, operands: Sequence[Axes], pure: bool
+        self,
+        masking: Masking,
+        frame: Frame,
+        node: Node,
+        probe: Node,
+        operands: Sequence[Axes],
+        entered: Entered | None = None,
     ) -> None:
-        self._masking, self._graph, self._pure = masking, graph, pure
+        self._masking, self._frame, self._graph, self._entered = masking, frame, frame.graph, entered
+        graph = frame.graph
         self.made = node.outputs
         self.node, self.probe, self.axes = node, probe, operands
         self.types: Sequence[TensorType] = [graph.type(v) for v in node.inputs]
         self.b = Builder(graph, node.region, node.scope, node.loc, origin=Origin("padding"))
 
     def mask(self, index: int, over: Sequence[int], value: float | int | bool) -> None:
-        if self._pure:
-            raise self.refuse("it needs a mask inside of a loop or branch")
         type = self.types[index]
-        real = self._masking.mask(self.b, type, self.axes[index], over)
+        real = self._frame.mask(self.b, type, self.axes[index], over)
         inputs = list(self._graph.node(self.node.id).inputs)
         inputs[index] = self.b.Select(real, inputs[index], self.b.constant(value, type.dtype))
         self._graph.set_node(self.node.id, inputs=inputs)
@@ -44,9 +50,7 @@ class View:
         inputs = list(self._graph.node(self.node.id).inputs)
         for i, axes in enumerate(self.axes):
             if any(map(looseness, axes)):
-                if self._pure:
-                    raise self.refuse("padding is no copy of real elements inside of a loop or branch")
-                inputs[i] = self._masking.fill(self.b, inputs[i], self.types[i], axes)
+                inputs[i] = self._frame.fill(self.b, inputs[i], self.types[i], axes)
         self._graph.set_node(self.node.id, inputs=inputs)
         self.axes = [tuple(map(tight, axes)) for axes in self.axes]
 
@@ -64,7 +68,7 @@ class View:
         for i, (type, parts) in enumerate(zip(self.types, own, strict=True)):
             doubtful = self.node.inputs[i] in masking.tainted or (parts and isinstance(op.lower, Scalar))
             if type.is_float and doubtful:
-                some = masking.some(self.b, every)
+                some = self._frame.some(self.b, every)
                 inputs[i] = self.b.Select(some, inputs[i], self.b.constant(0.5, type.dtype))
         self._graph.set_node(self.node.id, inputs=inputs)
 
@@ -73,7 +77,7 @@ class View:
         made = self.b.constant(float(math.prod(f.size for f in factors if f.symbol < 0)), dtype)
         for f in factors:
             if f.symbol >= 0:
-                made = self.b.Mul(made, self.b.Cast(self._masking.real(self.b, f), dtype=dtype))
+                made = self.b.Mul(made, self.b.Cast(self._frame.real(self.b, f), dtype=dtype))
         return made
 
     def input(self, index: int) -> Value:
@@ -82,20 +86,20 @@ class View:
     def real(self, axis: Axis, size: int) -> Value:
         if not is_padded(axis):
             return self.b.Fill(dtype="bool", shape=(size,), value=1)  # type: ignore[no-any-return]
-        return self._masking.mask(self.b, TensorType("bool", (size,)), (axis,), [0])
+        return self._frame.mask(self.b, TensorType("bool", (size,)), (axis,), [0])
 
     def counts(self) -> int:
         return self._masking.counted[self.node.id]
 
     def counts_parts(self, found: Node, parts: Sequence[Axis]) -> int:
-        if self._pure or not self._masking.counted or self._masking.own:
+        if not self._masking.counted or self._masking.given:
             raise self.refuse("something follows the padding along an axis")
-        return self._masking.derive(found, parts)
+        return self._masking.derive(self._frame, found, parts)
 
     def means(self, index: int, axis: Axis) -> bool:
         # As it was before it has been filled.
-        id, slot = self.node.inputs[index]
-        maker = self._graph.node(id)
+        frame, (id, slot) = self._frame.maker(self.node.inputs[index])
+        maker = frame.graph.node(id)
         among = self._masking.among.get(id)
         if among is not None and maker.op.name == "Nonzero" and slot == 2:
             among = self._masking.made.axes[id][0][0]
@@ -114,6 +118,8 @@ class View:
         error = self.refuse(why)
         if symbol not in self._masking.counted.values():
             raise error
+        if self._frame.entered is not None and not self._frame.counts_itself(symbol):
+            symbol = self._masking.sees(self._frame, symbol)
         if least > self._masking.made.least.get(symbol, (0, error))[0]:
             self._masking.made.least[symbol] = least, error
 
@@ -122,12 +128,8 @@ class View:
         self.made = (value,)
 
     def inside(self, graph: Graph, axes: Sequence[Axes]) -> list[Axes]:
-        known = {Value(i): a for i, a in zip(graph.inputs, axes, strict=True)}
-        self._masking.made.axes.update((v.node, [a]) for v, a in known.items())
-        for node in graph:
-            if Value(node.id) not in known:
-                self._masking.visit(node, graph, known, True)
-        return [known.get(r.value) or plains(graph.type(r.value)) for r in graph.results]
+        assert self._entered is not None
+        return self._masking.inside(self._entered, graph, axes)
 
     def refuse(self, why: str) -> PaddingError:
         return refusal(self.node, why)

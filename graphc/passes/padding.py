@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -33,13 +32,13 @@ from graphc.ops.declared.padding import (
     is_padded,
     length,
     loosened,
-    looseness,
     normal,
     plain,
     plains,
     rule_of,
 )
 from graphc.passes.padded_arrays import Array, real_part
+from graphc.passes.padded_frames import Entered, Frame
 from graphc.passes.padded_view import View, refusal
 
 #: Attributes that may differ between sizes; their rules look at them. `begin` is that of slices.
@@ -77,6 +76,9 @@ class Masked:
     least      by symbol, what its length must be, and the error where it is not
     numbers    constants that are a length: its symbol
     moving     the axes along which slices begin as far from the end for every length
+    seen       branches of the traced graph and, of each, a symbol that is counted outside: behind the symbols come these, whose
+               length is the symbol's where the branch is taken, and all there can be where it is not
+    turning    symbols that are counted in each turn of a loop: their length is the least of all turns
     """
 
     graph: Graph
@@ -89,11 +91,26 @@ class Masked:
     least: dict[int, tuple[int, Exception]] = field(default_factory=dict)
     numbers: dict[int, int] = field(default_factory=dict)
     moving: dict[int, list[int]] = field(default_factory=dict)
+    seen: list[tuple[Graph, int]] = field(default_factory=list)
+    turning: set[int] = field(default_factory=set)
+
+    def types(self, node: Node, lengths: Sequence[int]) -> tuple[TensorType, ...]:
+        """What a node of the trace makes for these lengths."""
+        each = self.axes.get(node.id) or [plains(t) for t in node.types]
+        return tuple(
+            TensorType(t.dtype, tuple(length(a, lengths) for a in axes))
+            for t, axes in zip(node.types, each, strict=True)
+        )
+
+    def all_lengths(self, lengths: Sequence[int]) -> list[int]:
+        """With those that add up others."""
+        made = [*lengths]
+        made += [sum(length(a, made) for a in axes) for axes in self.derived]
+        return made
 
     def check(self, graph: Graph, lengths: Sequence[int]) -> None:
         """PaddingError where a trace with these lengths is not what the graph was made for: two sizes have not shown it."""
-        lengths = [*lengths]
-        lengths += [sum(length(a, lengths) for a in axes) for axes in self.derived]
+        lengths = self.all_lengths(lengths)
         others = {n.id: n for _, n in walk(graph)}
         nodes = [n for _, n in walk(self.traced)]
         _compare(nodes, others, self.names, lengths)
@@ -102,8 +119,8 @@ class Masked:
         looked_up = {id for id, _ in self.constants}
         for node in nodes:
             other, each = others[node.id], self.axes.get(node.id) or [plains(t) for t in node.types]
-            for type, seen, axes in zip(node.types, other.types, each, strict=True):
-                if tuple(length(a, lengths) for a in axes) != seen.shape:
+            for type, wanted, seen in zip(node.types, self.types(node, lengths), other.types, strict=True):
+                if wanted.shape != seen.shape:
                     raise refusal(node, f"its result is {seen} for {_said(self.names, lengths)}, here {type}")
             if node.op.name == "Slice" and other.type.size and self._begin(node, lengths) != other.attrs["begin"]:
                 raise refusal(node, f"it begins at {other.attrs['begin']} for {_said(self.names, lengths)}")
@@ -125,12 +142,20 @@ class Masked:
         return tuple(begin)
 
 
-def masked(graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes) -> Masked:
-    """The traced graph made right for every length. inputs: axes of its padded Input nodes; probe: a trace with `sizes.probe`.
+def masked(
+    graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes, seen: Sequence[tuple[Graph, int]] = ()
+) -> Masked:
+    """The traced graph made right for every length. inputs: axes of its padded Input nodes; probe: a trace with `sizes.probe`;
+    seen: of which branches it is to be known how many of a symbol they have seen.
 
     Raises PaddingError, with the user's line, for what cannot be exact.
     """
-    return Masking(graph, probe, sizes).run(inputs)
+    return Masking(graph, probe, sizes, seen).run(inputs)
+
+
+def counting_nodes(graph: Graph) -> list[Node]:
+    """The nodes that count, in the order in which they were traced."""
+    return sorted((n for _, n in walk(graph) if n.op.name == "Nonzero"), key=lambda n: n.id)
 
 
 def _said(names: Sequence[str], lengths: Sequence[int]) -> str:
@@ -155,7 +180,11 @@ def _compare(nodes: Sequence[Node], others: Mapping[int, Node], names: Sequence[
         if other is None or other.op is not node.op or other.inputs != node.inputs:
             raise other_way(node)
         for name, value in node.attrs.items():
-            if name in _SHAPES or isinstance(value, Graph) or node.op.name == "Constant":
+            if isinstance(value, Graph):
+                if value.results != other.attrs[name].results:
+                    raise other_way(node)
+                continue
+            if name in _SHAPES or node.op.name == "Constant":
                 continue
             if value != other.attrs[name]:
                 raise refusal(
@@ -166,91 +195,181 @@ def _compare(nodes: Sequence[Node], others: Mapping[int, Node], names: Sequence[
 
 
 class Masking:
-    def __init__(self, graph: Graph, probe: Graph, sizes: Sizes) -> None:
+    def __init__(self, graph: Graph, probe: Graph, sizes: Sizes, seen: Sequence[tuple[Graph, int]]) -> None:
         self.probes = {n.id: n for _, n in walk(probe)}
-        given, self.counted = len(sizes.names), {}
-        for node in graph:
-            if node.op.name == "Nonzero" and node.id in self.probes:
+        self.given, self.counted = len(sizes.names), {}
+        for node in counting_nodes(graph):
+            if node.id in self.probes:
                 self.counted[node.id] = len(sizes.names)
                 sizes = sizes.more(node.attrs["size"], self.probes[node.id].attrs["size"])
         self.sizes = sizes
-        self.made = Masked(graph.copy(), graph, names=sizes.names)
-        self.graph = graph = self.made.graph
-        self.axes: dict[Value, Axes] = {}
+        self.made = Masked(graph.copy(), graph, names=sizes.names, seen=[*seen])
+        self.frame = self._entered(Frame(self.made.graph, graph))
         self.zeroed: set[Value] = set()  # What depends on gradients for padded values: these are zero where padding is.
-        type, names = TensorType("int32", ()), sizes.names[:given]
-        self.lengths = [graph.add("Input", types=(type,), name=n).outputs[0] for n in names]
-        self.own = {v.node for v in self.lengths}
-        self.lengths += [Value(id, 1) for id in self.counted]
+        type = TensorType("int32", ())
+        for symbol, name in enumerate(sizes.names[: self.given]):
+            self.frame.lengths[symbol] = self.made.graph.add("Input", types=(type,), name=name).outputs[0]
         self.among: dict[int, Axis] = {}  # Of nodes that find places: those of which axis.
         self.tainted: dict[Value, frozenset[Factor]] = {}  # Without meaning where there is nothing of these.
-        self.sure: dict[frozenset[Factor], Value] = {}
-        self.masks: dict[Any, Value] = {}
-        self.filled: dict[Value, Value] = {}
 
     def run(self, inputs: Mapping[int, Axes]) -> Masked:
-        nodes = [n for n in self.graph if n.id not in self.own]
+        frame, graph = self.frame, self.made.graph
+        own = {v.node for v in frame.lengths.values()} - self.counted.keys()
+        nodes = [n for n in graph if n.id not in own]
         _compare([n for _, n in walk(self.made.traced)], self.probes, self.sizes.names, self.sizes.probe)
         for node in nodes:
             if node.op.name == "Input":
-                self.axes[Value(node.id)] = inputs.get(node.id) or plains(node.type)
-                self.made.axes[node.id] = [self.axes[Value(node.id)]]
+                frame.axes[Value(node.id)] = inputs.get(node.id) or plains(node.type)
+                self.made.axes[node.id] = [frame.axes[Value(node.id)]]
             else:
-                self.visit(self.graph.node(node.id), self.graph, self.axes, False)
-        self.made.results = tuple(
-            self.axes.get(r.value) or plains(self.graph.type(r.value)) for r in self.graph.results
-        )
-        counts = [(self.sizes.names[s], Value(id, 1)) for id, s in self.counted.items()]
-        self.graph.set_results([*self.graph.results, *counts], self.graph.updates)
-        self.graph.prune()
+                self.visit(graph.node(node.id), frame)
+        self.made.results = tuple(frame.axes.get(r.value) or plains(graph.type(r.value)) for r in graph.results)
+        counts = {self._place(s): value for s, value in frame.counts.items()}
+        results = [(f"count{s}", counts[s]) for s in sorted(counts)]
+        graph.set_results([*graph.results, *results], graph.updates)
+        graph.prune()
+        self.made.least = {self._place(s): least for s, least in self.made.least.items()}
+        self.made.turning = set(map(self._place, self.made.turning))
         return self.made
+
+    def _place(self, symbol: int) -> int:
+        """Where the length of a symbol, or of one that a branch sees, stands."""
+        return symbol if symbol >= 0 else len(self.sizes.names) - 1 - symbol
+
+    def sees(self, frame: Frame, symbol: int) -> int:
+        """A symbol, below 0, for how many a branch sees of what is counted outside of it."""
+        each = frame.origin, symbol
+        if each not in self.made.seen:
+            self.made.seen.append(each)
+        return -1 - self.made.seen.index(each)
+
+    def _entered(self, frame: Frame) -> Frame:
+        """The frame, which knows what its graph counts."""
+        for node in frame.graph:
+            if node.id in self.counted:
+                self._count(frame, self.counted[node.id], Value(node.id, 1))
+        return frame
+
+    def _count(self, frame: Frame, symbol: int, value: Value) -> None:
+        frame.counts[symbol] = value
+        if symbol >= 0:
+            frame.lengths[symbol] = value
+        if frame.turns:
+            self.made.turning.add(symbol)
 
     # ---- node by node
 
-    def visit(self, node: Node, graph: Graph, axes: dict[Value, Axes], pure: bool) -> None:
-        operands = [axes.get(v) or plains(graph.type(v)) for v in node.inputs]
+    def visit(self, node: Node, frame: Frame) -> None:
+        axes = frame.axes
+        operands = [axes.get(v) or plains(frame.graph.type(v)) for v in node.inputs]
         probe = self.probes[node.id]
         padded = any(is_padded(a) for each in operands for a in each)
         made = node.outputs
         zeroed = node.op.name == "Grad" or not self.zeroed.isdisjoint(node.inputs)
         if padded and node.op.name == "Grad" and not self.zeroed.isdisjoint(node.inputs[: node.attrs["ys"]]):
             raise refusal(node, "it differentiates what depends on the gradient for a padded value")
-        if not padded and node.id not in self.counted:
-            if node.op.name == "Slice" and node.attrs["begin"] != probe.attrs["begin"]:
-                raise refusal(node, "where it begins depends on the size")
-            for _, inner in node.graphs():
-                self._same(inner)
-            found = [self._guess(a, b, node) for a, b in zip(node.types, probe.types, strict=True)]
-            if node.op.name == "Constant":
-                found = [self._constant(node, probe, found[0], pure)]
-            elif not node.op.effect and node.op.name != "BroadcastTo":
-                found = [tuple(loosened(a, 2) for a in each) for each in found]
+        entered = self._enter(node, frame) if padded or self._counts_inside(node) else None
+        if not padded and node.id not in self.counted and entered is None:
+            found = self._unpadded(node, probe, frame)
         else:
             if node.op.name in ("Nonzero", "Argsort"):
                 self.among[node.id] = operands[0][-1]
-            view = View(self, graph, node, probe, operands, pure)
+            view = View(self, frame, frame.graph.node(node.id), probe, operands, entered)
             if not harmless(node.op, operands):
                 view.fill()
-            if self.counted and not pure:
+            if self.counted and entered is None:
                 view.guard()
             found = list(rule_of(node.op)(view))
             self._require(node, probe, found)
             made = view.made
         self.made.axes[node.id] = found
-        if self.counted and not pure:
-            self._taint(node, operands, made, found)
+        if self.counted:
+            self._taint(node, operands, made, found, entered)
+        if entered is not None:
+            entered.leave(self._rooms())
         for value, each in zip(made, found, strict=True):
             axes[value] = each
             if zeroed and any(map(is_padded, each)):
                 self.zeroed.add(value)
 
-    def _taint(self, node: Node, operands: Sequence[Axes], made: Sequence[Value], found: Sequence[Axes]) -> None:
+    def _unpadded(self, node: Node, probe: Node, frame: Frame) -> list[Axes]:
+        """The axes of what a node makes that sees nothing padded."""
+        if node.op.name == "Slice" and node.attrs["begin"] != probe.attrs["begin"]:
+            raise refusal(node, "where it begins depends on the size")
+        for _, inner in node.graphs():
+            self._same(inner)
+        found = [self._guess(a, b, node, frame) for a, b in zip(node.types, probe.types, strict=True)]
+        if node.op.name == "Constant":
+            return [self._constant(node, probe, found[0], frame)]
+        if not node.op.effect and node.op.name != "BroadcastTo":
+            return [tuple(loosened(a, 2) for a in each) for each in found]
+        return found
+
+    # ---- graphs of nodes
+
+    def _rooms(self) -> dict[int, int]:
+        """The room of each symbol, and of each that a branch sees."""
+        room = self.sizes.room
+        return {**dict(enumerate(room)), **{-1 - k: room[s] for k, (_, s) in enumerate(self.made.seen)}}
+
+    def _counts_inside(self, node: Node) -> bool:
+        return any(n.id in self.counted for _, graph in node.graphs() for _, n in walk(graph))
+
+    def _enter(self, node: Node, frame: Frame) -> Entered | None:
+        """What a node with graphs becomes while these are visited."""
+        if not node.graphs():
+            return None
+        entered = Entered(frame, node)
+        for inner in entered.frames:
+            self._entered(inner)
+        return entered
+
+    def inside(self, entered: Entered, graph: Graph, axes: Sequence[Axes]) -> list[Axes]:
+        """Visit a graph whose inputs have these axes; those of its results."""
+        frame = entered.of(graph)
+        inputs = [Value(i) for i in graph.inputs]
+        for value, each in zip(inputs, axes, strict=False):
+            frame.axes[value] = each
+            self.made.axes[value.node] = [each]
+        if self.counted:
+            self._taint_inputs(entered, frame, inputs[: len(axes)])
+        known = {v.node for v in frame.lengths.values()} - self.counted.keys() | set(graph.inputs)
+        for node in [n for n in graph if n.id not in known]:
+            self.visit(graph.node(node.id), frame)
+        for k, (branch, symbol) in enumerate(self.made.seen):
+            if branch is frame.origin:
+                self._count(frame, -1 - k, frame.length(symbol))
+        return [frame.axes.get(r.value) or plains(graph.type(r.value)) for r in graph.results]
+
+    # ---- what there may be none of
+
+    def _taint(
+        self,
+        node: Node,
+        operands: Sequence[Axes],
+        made: Sequence[Value],
+        found: Sequence[Axes],
+        entered: Entered | None,
+    ) -> None:
         """Note which results come of something that there may be none of, and are NaN or infinite then."""
         before = frozenset().union(*map(self.parts, operands))
         old = frozenset().union(*(self.tainted.get(v, frozenset()) for v in node.inputs))
+        if entered is not None:
+            results = [r.value for f in entered.frames for r in f.graph.results]
+            old = old.union(*(self.tainted.get(v, frozenset()) for v in results))
         for value, each in zip(made, found, strict=True):
             own = self.parts(each)
-            taint = (before - own) | (old if is_easy(node.op) or not own else frozenset())
+            taint = (before - own) | (old if is_easy(node.op) or entered or not own else frozenset())
+            if taint:
+                self.tainted[value] = taint
+
+    def _taint_inputs(self, entered: Entered, frame: Frame, inputs: Sequence[Value]) -> None:
+        """What a branch sees may have no meaning; nor what a loop carries, whatever it has been at first."""
+        turns = entered.node.op.name != "If" and any(f.counts for f in entered.frames)
+        every = frozenset(Factor(0, s) for s in self.counted.values()) if turns else frozenset()
+        outer = entered.given[len(entered.given) - len(inputs) :]
+        for value, source in zip(inputs, outer, strict=True):
+            taint = self.tainted.get(source, frozenset()) | every
             if taint:
                 self.tainted[value] = taint
 
@@ -259,15 +378,7 @@ class Masking:
         symbols = self.counted.values()
         return frozenset(Factor(0, f.symbol, max(f.less, 0)) for axis in axes for f in axis if f.symbol in symbols)
 
-    def some(self, b: Builder, parts: frozenset[Factor]) -> Value:
-        """bool[]: whether there is something of each of these."""
-        if parts not in self.sure:
-            zero = b.constant(0, "int32")
-            made = [b.Greater(self.real(b, f), zero) for f in sorted(parts)]
-            self.sure[parts] = made[0]
-            for part in made[1:]:
-                self.sure[parts] = b.LogicalAnd(self.sure[parts], part)
-        return self.sure[parts]
+    # ---- what both traces show
 
     def _same(self, graph: Graph) -> None:
         """PaddingError where a number or size inside of a loop or branch that sees nothing padded is another one."""
@@ -285,14 +396,14 @@ class Masking:
             if (room, seen) != (type.shape, other.shape):
                 raise refusal(node, f"its result is {other} for another size, here {type}: Python decides by the size")
 
-    def _guess(self, type: TensorType, probe: TensorType, node: Node) -> Axes:
+    def _guess(self, type: TensorType, probe: TensorType, node: Node, frame: Frame) -> Axes:
         """The axes of what depends on nothing padded, from its sizes."""
         made: list[Axis] = []
         for size, other in zip(type.shape, probe.shape, strict=True):
             if size == other:
                 made.append(plain(size))
                 continue
-            fits = list(self._fitting(size, other))
+            fits = list(self._fitting(size, other, frame))
             if not fits:
                 raise refusal(
                     node, f"its result is {probe} for another size, here {type}: which part varies is not clear"
@@ -300,21 +411,23 @@ class Masking:
             made.append(normal(fits[0]))
         return tuple(made)
 
-    def _fitting(self, size: int, other: int) -> Iterator[Axis]:
+    def _fitting(self, size: int, other: int, frame: Frame) -> Iterator[Axis]:
         """Axes of such a size, and of the other one in the second trace: a symbol's, or that of two, times a fixed one."""
-        symbols = list(enumerate(zip(self.sizes.room, self.sizes.probe, strict=True)))
+        symbols = [
+            (s, sizes) for s, sizes in enumerate(zip(self.sizes.room, self.sizes.probe, strict=True)) if frame.knows(s)
+        ]
         for s, (room, seen) in symbols:
             if not size % room and size // room * seen == other:
                 yield Factor(room, s), *plain(size // room)
-        for s, (room, seen) in symbols:
-            for t, (more, beside) in symbols[s + 1 :]:
+        for k, (s, (room, seen)) in enumerate(symbols):
+            for t, (more, beside) in symbols[k + 1 :]:
                 if not size % (room * more) and size // (room * more) * seen * beside == other:
                     yield Factor(room, s), Factor(more, t), *plain(size // (room * more))
         for s, (room, seen) in symbols:
             if room - size == seen - other and room != size:
                 yield (Factor(size, s, room - size),)
 
-    def _constant(self, node: Node, probe: Node, axes: Axes, pure: bool) -> Axes:
+    def _constant(self, node: Node, probe: Node, axes: Axes, frame: Frame) -> Axes:
         """A constant whose real part is the other trace's is right as it is; another one becomes an input."""
         mine, other = node.attrs["value"].array, probe.attrs["value"].array
         for turned in _orders(axes):
@@ -322,92 +435,38 @@ class Masking:
                 # What stands behind the real part goes on, unless all is the same.
                 same = mine.size == 0 or _equal(mine, np.broadcast_to(mine.ravel()[0], mine.shape))
                 return turned if same else tuple(loosened(a, 2) for a in turned)
-        if pure:
-            raise refusal(node, "a number inside of a loop or branch depends on the size")
         if self.counted:
-            return self._number(node, probe, axes)
-        given = self.graph.add("Input", types=node.types, name=f"constant{node.id}", loc=node.loc)
-        self.graph.replace_node(node.id, given.outputs, "padding")
+            return self._number(node, probe, axes, frame)
+        if frame.entered is not None:
+            raise refusal(node, "a number inside of a loop or branch depends on the size")
+        given = frame.graph.add("Input", types=node.types, name=f"constant{node.id}", loc=node.loc)
+        frame.graph.replace_node(node.id, given.outputs, "padding")
         self.made.constants.append((node.id, axes))
-        self.axes[given.outputs[0]] = axes
+        frame.axes[given.outputs[0]] = axes
         return axes
 
-    def _number(self, node: Node, probe: Node, axes: Axes) -> Axes:
+    def _number(self, node: Node, probe: Node, axes: Axes, frame: Frame) -> Axes:
         """A constant that is a length becomes that."""
         mine, other = node.attrs["value"].array, probe.attrs["value"].array
-        for symbol in range(len(self.sizes.room)):
+        for symbol in filter(frame.knows, range(len(self.sizes.room))):
             if mine.size == 1 and (mine == self.sizes.room[symbol]).all() and (other == self.sizes.probe[symbol]).all():
-                b = Builder(self.graph, node.region, node.scope, node.loc, origin=Origin("padding"))
-                made = b.Reshape(b.Cast(self.lengths[symbol], dtype=node.type.dtype), shape=node.type.shape)
-                self.graph.replace_node(node.id, [made], "padding")
+                b = Builder(frame.graph, node.region, node.scope, node.loc, origin=Origin("padding"))
+                made = b.Reshape(b.Cast(frame.length(symbol), dtype=node.type.dtype), shape=node.type.shape)
+                frame.graph.replace_node(node.id, [made], "padding")
                 self.made.numbers[node.id] = symbol
-                self.axes[made] = axes
+                frame.axes[made] = axes
                 return axes
         raise refusal(node, "it depends on how many elements there are, which only the run tells")
 
-    def derive(self, found: Node, parts: Sequence[Axis]) -> int:
+    def derive(self, frame: Frame, found: Node, parts: Sequence[Axis]) -> int:
         """A symbol for what a new node counts."""
         symbol, seen = len(self.sizes.names), sum(length(a, self.sizes.probe) for a in parts)
         self.sizes = self.sizes.more(found.attrs["size"], seen)
         self.counted[found.id] = symbol
-        self.lengths.append(found.outputs[1])
+        self._count(frame, symbol, found.outputs[1])
         self.made.derived.append(parts)
         self.made.names = self.sizes.names
         return symbol
-
-    def fill(self, b: Builder, value: Value, type: TensorType, axes: Axes) -> Value:
-        """The value with copies of the last real places as padding."""
-        if value not in self.filled:
-            made = value
-            for k, axis in enumerate(axes):
-                if looseness(axis):
-                    made = b.Gather(made, self._sources(b, type.shape[k], axis), axis=k)
-            self.filled[value] = made
-        return self.filled[value]
-
-    def _sources(self, b: Builder, size: int, axis: Axis) -> Value:
-        """For each place of an axis the real one that it is, or is to copy: int32[size]."""
-        stride, parts = size, []
-        for f in axis:
-            stride //= f.size
-            at: Value = b.matrix((np.arange(size) // stride % f.size).astype(np.int32))
-            if f.symbol >= 0:
-                last = b.Sub(self.real(b, f), b.constant(1, "int32"))
-                at = b.Minimum(at, b.Maximum(last, b.constant(0, "int32")))
-            parts.append(b.Mul(at, b.constant(stride, "int32")) if stride > 1 else at)
-        made = parts[0]
-        for part in parts[1:]:
-            made = b.Add(made, part)
-        return made
-
-    def mask(self, b: Builder, type: TensorType, axes: Axes, over: Sequence[int]) -> Value:
-        """bool, which broadcasts against the value: whether an element is real along these axes."""
-        parts = []
-        for k in over:
-            stride = type.shape[k]
-            for f in axes[k]:
-                stride //= f.size
-                if f.symbol >= 0:
-                    parts.append(self._digits(b, type, k, stride, f))
-        made = parts[0]
-        for part in parts[1:]:
-            made = b.LogicalAnd(made, part)
-        return made
-
-    def _digits(self, b: Builder, type: TensorType, k: int, stride: int, f: Factor) -> Value:
-        size, rank = type.shape[k], type.rank
-        key = size, rank - k, stride, f._replace(loose=0)
-        if key not in self.masks:
-            at = (np.arange(size) // stride % f.size).astype(np.int32).reshape(size, *(1,) * (rank - k - 1))
-            self.masks[key] = b.Less(b.matrix(at), self.real(b, f))
-        return self.masks[key]
-
-    def real(self, b: Builder, f: Factor) -> Value:
-        """How many places of a padded factor are real: int32[]."""
-        n = self.lengths[f.symbol]
-        made: Value = n if not f.less else b.Sub(n, b.constant(f.less, "int32"))
-        counted = f.less > 0 and f.symbol in self.counted.values()
-        return b.Maximum(made, b.constant(0, "int32")) if counted else made
 
 
 def _orders(axes: Axes) -> Iterator[Axes]:

@@ -17,19 +17,19 @@ from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import untrained
 from graphc.trace.cells import CellCall
-from graphc.trace.counted import RoomOf
+from graphc.trace.counted import Counting, RoomOf
 from graphc.trace.decided import definition
 from graphc.trace.inplace import refuse_leaks
 from graphc.trace.recorder import Joined
 from graphc.trace.tracer import Tracer
 
-__all__ = ["RoomOf", "Traced", "input_names", "trace"]
+__all__ = ["Counting", "RoomOf", "Traced", "input_names", "trace"]
 
 
 @dataclass(frozen=True)
 class Traced:
     """A traced cell: its graph, its parameters by Param node id, names of its tensor arguments, structure of its results,
-    which of these are Python numbers, which Cells were called, and how many nodes count what only values tell."""
+    which of these are Python numbers, and which Cells were called."""
 
     graph: Graph
     params: dict[int, Parameter]
@@ -37,20 +37,19 @@ class Traced:
     structure: Structure
     numbers: tuple[bool, ...]
     calls: tuple[CellCall, ...]
-    counted: int = 0
 
 
 def trace(
-    cell: Cell, leaves: list[Tensor], structure: Structure, room: RoomOf | None = None, apart: bool = False
+    cell: Cell, leaves: list[Tensor], structure: Structure, counting: Counting | None = None, apart: bool = False
 ) -> Traced:
     """Run `cell.construct` on symbolic tensors. `leaves` and `structure` are the flattened (args, kwargs).
 
-    room: how much of it there is for what is counted; None: that is refused. apart: traces for several sizes are compared, so
+    counting: how much room there is for what is counted; None: that is refused. apart: traces for several sizes are compared, so
     that equal numbers must not be one constant. Raises what ops and users' code raise, with the user's line. The cell is not
     changed.
     """
     tracer = Tracer(type(cell).__name__)
-    tracer.room, tracer.apart = room, apart
+    tracer.counting, tracer.apart = counting, apart
     names = input_names(cell, structure, leaves)
     symbols: list[Tensor] = []
     inputs: dict[int, int] = {}
@@ -75,8 +74,8 @@ def trace(
         untrained.warn(tracer.requests, tracer.written)
         untrained.warn_of_lists(cell, tracer.requests, tracer.params.values())
     except GraphcError as error:
-        if tracer.counted:
-            sizes = ", ".join(f"{n.attrs['size']} for those at {n.loc}" for n in tracer.counted)
+        if counting is not None and counting.nodes:
+            sizes = ", ".join(f"{n.attrs['size']} for those at {n.loc}" for n in counting.nodes)
             error.details = (*error.details, f"sizes stand for what only values tell: {sizes}")
         raise
     finally:
@@ -91,7 +90,7 @@ def trace(
     if tracer.call is not None:
         tracer.call.end = tracer.graph.ids.next
     calls = tuple(tracer.cell_calls or ())
-    return Traced(tracer.graph, tracer.params, tuple(names), out_structure, numbers, calls, len(tracer.counted))
+    return Traced(tracer.graph, tracer.params, tuple(names), out_structure, numbers, calls)
 
 
 def input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[str]:

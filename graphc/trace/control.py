@@ -58,7 +58,7 @@ def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -
     _check_types(first, second, len(leaves_a))
     captures = _align_captures(first, second)
     for branch in (first, second):
-        branch.graph.prune()
+        branch.prune()
     condition = recorder.resolve(pred)
     node = recorder.graph.add(
         "If",
@@ -134,7 +134,7 @@ def while_loop(
     initial += [recorder.resolve(x) for x in objects]
     captures = _align_loop(loop, check, len(initial))
     for sub in (loop, check):
-        sub.graph.prune()
+        sub.prune()
     node = recorder.graph.add(
         "While",
         [*initial, *captures],

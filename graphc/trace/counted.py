@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graphc.errors import TraceError, user_loc
-from graphc.ir import Graph, Node, Value
+from graphc.ir import Node, TensorType, Value
 from graphc.ops.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -18,16 +18,79 @@ if TYPE_CHECKING:
 
 #: The size that a trace gives to what is counted: of which one, from 0 on, among how many elements.
 RoomOf = Callable[[int, int], int]
+Types = tuple[TensorType, ...]
+#: Graphs in which a step can count: the names that recorders of branches, and of bodies of loops, have.
+_BRANCHES = ("then", "else", "body", "probe")
+
+
+class Counting:
+    """What a trace counts.
+
+    room     of whoever traces
+    wanted   the types that the node of this id, of an op, is to have where its own rule refuses; None: it raises
+    nodes    of all places that have been counted, those of parts that have been thrown away too
+    owners   for each the innermost branch, or body of a loop, around it, which need not be run: its number, -1 for none
+    entered  the recorders of subgraphs, by number
+    errors   what has been raised inside of a branch, which one, and has been gone on from
+    inside   in which branch the trace has failed
+    """
+
+    def __init__(self, room: RoomOf, wanted: Callable[[int, str], Types | None] | None = None) -> None:
+        self.room = room
+        self.wanted: Callable[[int, str], Types | None] = wanted or (lambda id, op: None)
+        self.nodes: list[Node] = []
+        self.owners: list[int] = []
+        self.entered: list[GraphRecorder] = []
+        self.errors: list[tuple[int, Exception]] = []
+        self.inside = -1
+        self._goes_on = wanted is not None
+        self._failed: BaseException | None = None
+
+    def enter(self, recorder: GraphRecorder) -> int:
+        """The number of a recorder of a subgraph."""
+        self.entered.append(recorder)
+        return len(self.entered) - 1
+
+    def around(self, number: int) -> list[int]:
+        """A branch or body and those around it, the outermost last."""
+        recorder, found = (self.entered[number] if number >= 0 else None), []
+        while recorder is not None and recorder.parent is not None:
+            if recorder.graph.name in _BRANCHES:
+                found.append(recorder.number)
+            recorder = recorder.parent
+        return [*found, -1]
+
+    def count(self, recorder: GraphRecorder, mask: Tensor) -> Node:
+        """A node that counts the true elements of a vector."""
+        node = recorder.add_node("Nonzero", [mask], {"size": self.room(len(self.nodes), mask.size)})
+        recorder.counted.append(node)
+        self.nodes.append(node)
+        self.owners.append(self.around(recorder.number)[0])
+        return node
+
+    def fail(self, recorder: GraphRecorder, error: BaseException) -> None:
+        """Note where an error was raised first."""
+        if error is not self._failed:
+            self._failed, self.inside = error, self.around(recorder.number)[0]
+
+    def forgives(self, recorder: GraphRecorder, error: Exception) -> bool:
+        """Whether to go on: inside of a branch, which may not be taken when it happens."""
+        inside = self.around(recorder.number)[0]
+        if not self._goes_on or inside < 0:
+            return False
+        self.errors.append((inside, error))
+        return True
 
 
 def found(recorder: GraphRecorder, mask: Tensor, name: str) -> Tensor:
     """The places of what is true of a vector: int32[room]. Masks that are the same have the same places.
 
-    Raises TraceError GC120 inside of a loop or branch, and where the step has no way to count.
+    Raises TraceError GC120 where sizes are fixed.
     """
-    root = recorder.root
-    if root.room is None or recorder is not root:
-        why, help = _why_not(recorder)
+    counting = recorder.root.counting
+    refused = _why_not(recorder)
+    if refused is not None or counting is None:
+        why, help = refused or ("", "")
         raise TraceError(
             f"the size of what {name} returns depends on the values of {mask.tensor_type}",
             code="GC120",
@@ -35,44 +98,63 @@ def found(recorder: GraphRecorder, mask: Tensor, name: str) -> Tensor:
             details=[why],
             help=help,
         )
-    node = _counted(recorder, recorder.resolve(mask))
-    if node is None:
-        size = root.room(len(root.counted), mask.size)
-        node = recorder.add_node("Nonzero", [mask], {"size": size})
-        root.counted.append(node)
-    return recorder.wrap(node.outputs[0])
+    known = _counted(recorder, mask)
+    if known is not None:
+        return known[0].wrap(known[1].outputs[0])
+    return recorder.wrap(counting.count(recorder, mask).outputs[0])
 
 
 def ranks(recorder: GraphRecorder, mask: Tensor, size: int) -> Tensor | None:
     """Of a mask whose places have been found, with room of this size: how many true elements stand before each; else None."""
-    node = _counted(recorder, recorder.resolve(mask)) if recorder is recorder.root else None
-    return recorder.wrap(node.outputs[2]) if node is not None and node.attrs["size"] == size else None
+    known = _counted(recorder, mask)
+    return known[0].wrap(known[1].outputs[2]) if known is not None and known[1].attrs["size"] == size else None
 
 
-def _why_not(recorder: GraphRecorder) -> tuple[str, str]:
-    """Why places cannot be counted here, and what to do about it."""
-    if recorder is not recorder.root:
-        why = "inside of a loop, a branch or a function under vmap sizes are fixed"
-        return why, "take it in front of these, or keep the shape: ops.where(mask, x, 0).sum() for a sum"
-    why = "steps that PYNATIVE_MODE makes of functions, and exported networks, have fixed sizes"
-    return why, "keep the shape: ops.where(mask, x + 1, x) for x[mask] += 1, ops.where(mask, x, 0).sum() for a sum"
+def _why_not(recorder: GraphRecorder) -> tuple[str, str] | None:
+    """Why places cannot be counted here, and what to do about it; None where they can."""
+    if recorder.root.counting is None:
+        why = "steps that PYNATIVE_MODE makes of functions, and exported networks, have fixed sizes"
+        return why, "keep the shape: ops.where(mask, x + 1, x) for x[mask] += 1, ops.where(mask, x, 0).sum() for a sum"
+    around: GraphRecorder | None = recorder
+    while around is not None and around.parent is not None:
+        if around.graph.name not in _BRANCHES:
+            where = (
+                "the condition of a loop" if around.graph.name == "cond" else f"a function under {around.graph.name}"
+            )
+            return f"inside of {where} sizes are fixed", "keep the shape: ops.where(mask, x, 0).sum() for a sum"
+        around = around.parent
+    return None
 
 
-def _counted(recorder: GraphRecorder, mask: Value) -> Node | None:
-    return next((n for n in recorder.root.counted if _same(recorder.graph, n.inputs[0], mask)), None)
+def _counted(recorder: GraphRecorder, mask: Tensor) -> tuple[GraphRecorder, Node] | None:
+    """What has counted a mask like this, here or in a graph around, and in which."""
+    value = recorder.resolve(mask)
+    around: GraphRecorder | None = recorder
+    while around is not None:
+        for node in around.counted:
+            if _same(recorder, value, around, node.inputs[0]):
+                return around, node
+        around = around.parent
+    return None
 
 
-def _same(graph: Graph, a: Value, b: Value) -> bool:
-    """Whether two values are made in the same way."""
-    left, known = [(a, b)], set()
+def _outermost(recorder: GraphRecorder, value: Value) -> tuple[GraphRecorder, Value]:
+    """A value that a branch has from outside, as what it is there."""
+    outer = next((o for o, inner in recorder.captures.items() if inner == value), None)
+    return (recorder, value) if outer is None or recorder.parent is None else _outermost(recorder.parent, outer)
+
+
+def _same(here: GraphRecorder, a: Value, there: GraphRecorder, b: Value) -> bool:
+    """Whether two values, of a graph and of one around it, are made in the same way."""
+    left, known = [(_outermost(here, a), _outermost(there, b))], set()
     while left:
-        pair = x, y = left.pop()
-        if x == y or pair in known:
+        pair = (mine, x), (other, y) = left.pop()
+        if pair[0] == pair[1] or pair in known:
             continue
         known.add(pair)
-        one, other = graph.node(x.node), graph.node(y.node)
-        alike = one.op is other.op and x.slot == y.slot and one.attrs == other.attrs and one.after == other.after
-        if not alike or one.op.effect or one.op.name in ("Input", "Param") or len(one.inputs) != len(other.inputs):
+        one, two = mine.graph.node(x.node), other.graph.node(y.node)
+        alike = one.op is two.op and x.slot == y.slot and one.attrs == two.attrs and one.after == two.after
+        if not alike or one.op.effect or one.op.name in ("Input", "Param") or len(one.inputs) != len(two.inputs):
             return False
-        left += zip(one.inputs, other.inputs, strict=True)
+        left += ((_outermost(mine, v), _outermost(other, w)) for v, w in zip(one.inputs, two.inputs, strict=True))
     return True

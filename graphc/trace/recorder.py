@@ -24,7 +24,7 @@ from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_leaves
 from graphc.processes import StageCut
-from graphc.trace.counted import RoomOf
+from graphc.trace.counted import Counting
 from graphc.trace.untrained import Request
 
 
@@ -117,9 +117,12 @@ class GraphRecorder(dispatch.Recorder):
         self.overwrites: list[tuple[TracedTensor, Any, Any]] = []
         #: By id, tensors of the graph around this one that were overwritten here, and what they are at its end.
         self.overwritten: dict[int, tuple[TracedTensor, Value]] = {}
-        #: Of the outermost one: how much room counted places have, if they can be counted, and the nodes that count.
-        self.room: RoomOf | None = None
-        self.counted: list[Node] = []
+        #: Of the outermost one: what is counted, if it can be.
+        self.counting: Counting | None = None
+        self.counted: list[Node] = []  # The nodes of this graph that count.
+        self.number = -1  # Of one of a branch, where something is counted: which it is.
+        if parent is not None and parent.root.counting is not None:
+            self.number = parent.root.counting.enter(self)
         #: Of the outermost one: whether equal numbers are constants of their own, of which each may depend on a size.
         self.apart = False
         self.row_reads: set[Value] = set()  # rows read from tables whose gradients may be RowTensors
@@ -129,12 +132,18 @@ class GraphRecorder(dispatch.Recorder):
     @property
     def counts(self) -> bool:
         """Whether the graph counts something, so that sizes may depend on it."""
-        return bool(self.root.counted)
+        counting = self.root.counting
+        return counting is not None and bool(counting.nodes)
 
     @property
     def root(self) -> GraphRecorder:
         """The recorder of the whole graph, of which this one may record a branch."""
         return self if self.parent is None else self.parent.root
+
+    def forgives(self, error: Exception) -> bool:
+        """Whether the trace goes on in spite of an error, to show what else is done for few counted elements."""
+        counting = self.root.counting
+        return counting is not None and counting.forgives(self, error)
 
     @abstractmethod
     def branch(self, name: str) -> GraphRecorder:
@@ -146,8 +155,16 @@ class GraphRecorder(dispatch.Recorder):
         token = dispatch.recorder.set(self)
         try:
             yield self
+        except Exception as error:
+            if self.root.counting is not None:
+                self.root.counting.fail(self, error)
+            raise
         finally:
             dispatch.recorder.reset(token)
+
+    def prune(self) -> None:
+        """Remove what no result of a subgraph depends on; what is counted may have been made a number of."""
+        self.graph.prune(n.id for n in self.counted)
 
     # ---- nodes
 
@@ -167,24 +184,33 @@ class GraphRecorder(dispatch.Recorder):
         """The node alone; an error names the operands as the user knows them."""
         executed = user_loc(sys._getframe(1), self._places)
         loc = self.line(executed)
-        try:
-            values = [
-                x.handle[1] if type(x) is TracedTensor and x.handle[0] is self else self.resolve(x) for x in operands
-            ]
+
+        def add(types: tuple[TensorType, ...] | None = None) -> Node:
             return self.graph.add(
                 op,
                 values,
                 attrs,
                 after=self.producers(after),
+                types=types,
                 scope=self.scopes[-1],
                 loc=loc,
                 region=self.regions[-1],
             )
+
+        try:
+            values = [
+                x.handle[1] if type(x) is TracedTensor and x.handle[0] is self else self.resolve(x) for x in operands
+            ]
+            return add()
         except GraphcError as error:
             if error.loc is loc:
                 error.loc = executed
             self._explain(error, op, operands)
-            raise
+            counting = self.root.counting
+            wanted = counting.wanted(self.graph.ids.next, op) if counting is not None else None
+            if wanted is None or not self.forgives(error):
+                raise
+            return add(wanted)
 
     def _explain(self, error: GraphcError, op: str, operands: Sequence[Tensor]) -> None:
         """Name the operands of a failed op as the user knows them."""

@@ -44,7 +44,7 @@ def scan(
     body.graph.inputs = (
         *body.graph.inputs[: count + len(slices)], *(body.captures[outer].node for outer in body.captures)
     )  # fmt: skip
-    body.graph.prune()
+    body.prune()
     node = recorder.graph.add(
         "Scan",
         operands,

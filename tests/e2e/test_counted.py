@@ -87,6 +87,104 @@ OF_SOME: dict[str, Function] = {
     "ends": lambda x, m: (x[m][0], x[m][-1]),
     "largest": lambda x, m: x[m].argmax(),
 }
+
+
+def a_loss(x: Any, m: Any) -> Any:
+    loss = x.sum() * 0
+    if m.any():
+        loss = loss + (x[m] ** 2).mean() / x[m].shape[0]
+    return loss
+
+
+def the_largest(x: Any, m: Any) -> Any:
+    """Raises where nobody comes by, and where somebody does."""
+    few, all_of_them = x[m & (x > 0.5)], x[m].sum()
+    made = few.sum()
+    if m.any():
+        made = made + x[m].max() + x[m][0] * x[m][-1] + ops.topk(x[m], 1)[0].sum()
+    if (x[m] > 0.5).any():
+        made = made * few.max() + few[0]
+    return made, all_of_them
+
+
+def either_way(x: Any, m: Any) -> Any:
+    if x[m].sum() > 0:
+        made, rest = x[m] * 2, x[m].max()
+    else:
+        made, rest = -x[m], x.sum()
+        if (~m).any():
+            rest = x[~m].min()
+            if x[~m].sum() > 0:
+                rest = rest * x[~m].max()
+    return made, made.sum() * rest
+
+
+def put_back(x: Any, m: Any) -> Any:
+    y = x * 1
+    if m.any():
+        y[m] = x[m] - x[m].mean()
+        y[m] += x[m].max()
+    return y
+
+
+def in_turns(x: Any, m: Any) -> Any:
+    turn, made = ops.zeros((), graphc.int32), x.sum() * 0
+    while turn < 3:
+        some = (x * turn)[m & (x > turn.astype(graphc.float32) * 0.3)]
+        made = made + some.sum() + x[m].std()
+        if (m & (x > 0)).any():
+            made = made * x[m & (x > 0)].min()
+        turn = turn + 1
+    return made
+
+
+def in_branches(x: Any, m: Any) -> Any:
+    made = x.sum() * 0
+    for k in range(4):
+        if (x > k * 0.4).any():
+            made = made + x[x > k * 0.4].min() * k
+    return made
+
+
+def in_a_scan(x: Any, m: Any) -> Any:
+    def turn(total: Any, row: Any) -> Any:
+        return total + x[m & (x > row)].sum() * total, ops.cond(m.any(), lambda: x[m].max() * row, lambda: row)
+
+    return ops.scan(turn, ops.ones(()), x.reshape(-1), None)
+
+
+#: What branches and loops count themselves.
+INSIDE: dict[str, Function] = {
+    f.__name__: f for f in (a_loss, the_largest, either_way, put_back, in_turns, in_branches, in_a_scan)
+}
+
+
+def looked_at(x: Any, m: Any) -> Any:
+    while x[m].sum() > 3:
+        x = x * 0.5
+    return x
+
+
+def decided(x: Any, m: Any) -> Any:
+    if m.any():
+        x = x * (2 if x[m].shape[0] > 4 else 3)
+    return x
+
+
+def of_the_chosen(x: Any, m: Any) -> Any:
+    some, made = x[m], x.sum() * 0
+    while made < 3:
+        made = made + some.max() + 1
+    return made
+
+
+def of_either(x: Any, m: Any) -> Any:
+    made = x.sum() * 0
+    while made < 3:
+        made = made + ops.cat((x[m & (x > made)], x[x < -made])).max() ** 2 + 1
+    return made
+
+
 #: Of x with two axes and a mask of its rows.
 OF_ROWS: dict[str, Function] = {
     "rows": lambda x, m: (x[m], x[m].sum(0), x[m] @ x.T, ops.relu(x[m]).mean()),
@@ -140,6 +238,29 @@ def test_what_needs_some(name: str) -> None:
     close(step(floats(9), chosen[1]), OF_SOME[name](Tensor(floats(9)), Tensor(chosen[1])))
 
 
+@pytest.mark.parametrize("shape", [(9,), (4, 5), (1,)])
+@pytest.mark.parametrize("name", INSIDE)
+def test_what_branches_and_loops_choose(name: str, shape: tuple[int, ...]) -> None:
+    agrees(INSIDE[name], floats(*shape), masks(shape))
+
+
+def test_only_branches_that_are_taken_raise() -> None:
+    def body(x: Any, m: Any, to_it: Any) -> Any:
+        some, made = x[m], x.sum()
+        if to_it:
+            made = some.max() + x[~m].min()
+        return made + some.sum()
+
+    x, (none, every, *others) = floats(9), masks((9,))
+    step = graphc.compile(Net(body), x, none, np.array(True))
+    for mask in (none, every):
+        close(step(x, mask, np.array(False)), body(Tensor(x), Tensor(mask), False))
+        with pytest.raises(ShapeError, match="nothing to reduce"):
+            step(x, mask, np.array(True))
+    for mask in others:
+        close(step(x, mask, np.array(True)), body(Tensor(x), Tensor(mask), True))
+
+
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_rows(name: str) -> None:
     agrees(OF_ROWS[name], floats(6, 3), masks((6,)))
@@ -150,6 +271,8 @@ def test_however_it_runs(how: dict[str, Any]) -> None:
     with debug(**how):
         for name in ("differences", "put back", "joined", "distinct"):
             agrees(OF_ANY[name], floats(67), masks((67,)))
+        for name in ("the_largest", "in_turns", "in_a_scan"):
+            agrees(INSIDE[name], floats(67), masks((67,)))
         agrees(OF_ROWS["rows"], floats(67, 9), masks((67,)))
 
 
@@ -283,7 +406,12 @@ REFUSED: dict[str, tuple[Function, type[GraphcError], str]] = {
     "a text of it": (lambda x, m: (x, str(x[m].shape)), PaddingError, "the Python value"),
     "rows one by one": (lambda x, m: sum(y for y in x[m]), PaddingError, "Python decides by the size"),
     "cut": (lambda x, m: x[m].reshape(2, -1), ShapeError, "sizes stand for what only values tell: 13 for those at"),
-    "in a branch": (lambda x, m: ops.cond(x.sum() > 0, lambda: x[m].sum(), lambda: x.sum()), TraceError, "loop, a branch"),
+    "under vmap": (lambda x, m: graphc.vmap(lambda v, k: v[k].sum())(x[None], m[None]), TraceError, "a function under vmap"),
+    "in a condition": (looked_at, TraceError, "inside of the condition of a loop"),
+    "out of a branch": (lambda x, m: ops.cond(x.sum() > 0, lambda: x[m], lambda: x * 2), ShapeError, "different shapes"),
+    "Python's way in a branch": (decided, PaddingError, "padding would change"),
+    "few outside of a loop": (of_the_chosen, PaddingError, "raises ShapeError for few of what is counted outside of it"),
+    "few of two in a loop": (of_either, PaddingError, "for few of several things that it counts"),
     "other sizes": (lambda x, m: x[m] + x, GraphcError, r"\(13,\) and \(9,\)"),
     "one beside others": (lambda x, m: x[x.sum() > 0, 1], TraceError, "must be known when the Cell is compiled"),
     "distinct of the chosen": (lambda x, m: ops.unique(x[m]), PaddingError, "an index may mean padding"),

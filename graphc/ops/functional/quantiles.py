@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
@@ -178,8 +179,10 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
     at = check_axis("kthvalue", dim, max(input.ndim, 1))
     x = reshape(input, (1,)) if not input.ndim else moveaxis(input, at, -1)
     if not 1 <= k <= x.shape[-1]:
-        raise ArgumentValueError(
-            f"kthvalue: k is {k}, axis {at} of {input.tensor_type} has {x.shape[-1]}", loc=user_loc()
+        dispatch.refuse(
+            ArgumentValueError(
+                f"kthvalue: k is {k}, axis {at} of {input.tensor_type} has {x.shape[-1]}", loc=user_loc()
+            )
         )
     value, where = element_in_order(x, k - 1)
     if keepdim and input.ndim:

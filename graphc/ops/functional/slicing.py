@@ -43,10 +43,10 @@ def getitem(x: Tensor, index: Any) -> Tensor:
             shape.append(count)
         elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
             if not -extent <= item < extent:
-                raise IndexRangeError(
-                    f"index {item} is out of range for axis {axis} of {x.tensor_type}", loc=user_loc()
+                dispatch.refuse(
+                    IndexRangeError(f"index {item} is out of range for axis {axis} of {x.tensor_type}", loc=user_loc())
                 )
-            start, count, by = int(item) % extent, 1, 1
+            start, count, by = int(item) % max(extent, 1), 1, 1
         else:
             raise IndexKindError(f"cannot index a tensor with {type(item).__name__}", loc=user_loc())
         begin.append(start if count else 0)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.order import RANKED
 from graphc.ops.declared.rules import broadcast_shapes
@@ -74,8 +75,10 @@ def topk(
         raise ArgumentTypeError(f"topk: k must be an int, got {type(k).__name__}", loc=user_loc())
     at = check_axis("topk", -1 if dim is None else dim, input.ndim)
     if not 0 <= k <= input.shape[at]:
-        raise ArgumentValueError(
-            f"topk: k is {k}, axis {at} of {input.tensor_type} has {input.shape[at]}", loc=user_loc()
+        dispatch.refuse(
+            ArgumentValueError(
+                f"topk: k is {k}, axis {at} of {input.tensor_type} has {input.shape[at]}", loc=user_loc()
+            )
         )
     values, places = ordered(moveaxis(input, at, -1), k, largest)
     return moveaxis(values, -1, at), moveaxis(places, -1, at)
