@@ -20,10 +20,14 @@ from graphc.ops.declared.padding import Axes
 from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values
 from graphc.passes.padded_arrays import real_part
+from graphc.passes.padded_graph import Known, Masked, Sizes, counting_nodes
 from graphc.passes.padded_view import HELP
-from graphc.passes.padding import Masked, Sizes, counting_nodes, masked
+from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, trace
 from graphc.trials import Rooms, Trials
+
+#: Makes a graph that is right for all counts, given what traces have shown.
+Mask = Callable[[Known], Masked]
 
 
 @dataclass(frozen=True)
@@ -51,27 +55,39 @@ class Counted:
     wrong: list[Wrong] = field(default_factory=list)
 
     @classmethod
-    def tried(cls, mask: Callable[[Sequence[tuple[Graph, int]]], Masked], trials: Trials) -> Counted:
+    def tried(cls, mask: Mask, trials: Trials) -> Counted:
         """With what the cell raises for few.
 
-        mask: makes the graph, which tells how many some branches see of what is counted around them. Raises PaddingError
-        where Python does something else for other counts.
+        mask: makes the graph. Raises PaddingError where Python does something else for other counts.
         """
-        made, count = cls(mask(())), len(trials.given)
-        masked = made.masked
-        for symbol, (least, error) in list(masked.least.items()):
-            own = symbol if symbol < len(masked.names) else masked.seen[symbol - len(masked.names)][1]
-            few = [least - 1 if s == own - count else size for s, size in enumerate(trials.sizes)]
-            raised = _raised(trials, few)
-            if raised is None:
-                raise error  # The cell does not mind.
-            masked.least[symbol] = least, raised
+        made = cls(mask(Known()))
+        while capped := made._look_at_needs(trials):
+            made.masked = mask(Known(capped=made.masked.known.capped | capped))
         seen: set[tuple[int, ...]] = set()
         for counts in trials.counts():
             made._try(trials, counts, seen)
         made._settle(mask, trials)
         made._require_alone()
         return made
+
+    def _look_at_needs(self, trials: Trials) -> frozenset[int]:
+        """Note what the cell raises where there are fewer than some nodes need. Which of these take what there is instead.
+
+        PaddingError for one that cannot.
+        """
+        masked, begin, capped = self.masked, len(trials.given), set()
+        masked.least = {}
+        for id, symbol, least, error in masked.needs:
+            own = symbol if symbol < len(masked.names) else masked.seen[symbol - len(masked.names)][1]
+            few = [least - 1 if s == own - begin else size for s, size in enumerate(trials.sizes)]
+            raised = _raised(trials, few)
+            if raised is None and trials.nodes[id].op.name != "Slice":
+                raise error
+            if raised is None:
+                capped.add(id)
+            elif least > masked.least.get(symbol, (0, error))[0]:
+                masked.least[symbol] = least, raised
+        return frozenset(capped)
 
     @property
     def results(self) -> int:
@@ -176,7 +192,7 @@ class Counted:
             ) from error
         self.wrong.append(wrong)
 
-    def _settle(self, mask: Callable[[Sequence[tuple[Graph, int]]], Masked], trials: Trials) -> None:
+    def _settle(self, mask: Mask, trials: Trials) -> None:
         """Let the graph tell what branches see in which something is raised, for what is counted around them."""
         begin, entered = len(trials.given), trials.made.entered
         self.wrong = [w for w in self.wrong if not any(v is not w and v.covers(w) for v in self.wrong)]
@@ -186,11 +202,11 @@ class Counted:
             for s in w.lengths
             if w.inside >= 0 and trials.owners[s - begin] != w.inside
         ]
-        if not asked:
-            return
-        least = self.masked.least
-        self.masked = mask(list(dict.fromkeys([*self.masked.seen, *asked])))
-        self.masked.least = least
+        seen, floors = tuple(dict.fromkeys([*self.masked.seen, *asked])), self.masked.floors
+        if asked or floors:
+            least = self.masked.least
+            self.masked = mask(replace(self.masked.known, seen=seen, floors=floors))
+            self.masked.least = least
         self.wrong = [
             replace(w, lengths={self._seen(s, w, entered): n for s, n in w.lengths.items()}) for w in self.wrong
         ]
@@ -277,5 +293,5 @@ def saying_where(graph: Graph) -> Iterator[None]:
         if places:
             error.details = (*error.details, f"how many elements there are is counted at {', '.join(places)}")
             if error.help == HELP:
-                error.help = "keep the shape: ops.where(mask, x, 0), or call it outside the compiled Cell"
+                error.help = "decide by tensors: if mask.any(); keep the shape: ops.where(mask, x, 0); or call it outside the Cell"
         raise

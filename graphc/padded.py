@@ -29,7 +29,8 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.passes.padded_arrays import padded_array, real_part
-from graphc.passes.padding import Sizes, counting_nodes, masked
+from graphc.passes.padded_graph import Sizes, counting_nodes
+from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, input_names, trace
 from graphc.trials import Rooms, Trials
 from graphc_codegen.forks import rlock, unforked

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graphc.ir import Node, TensorType, walk
-from graphc.passes.padding import Masked, counting_nodes
+from graphc.passes.padded_graph import Masked, counting_nodes
 from graphc.trace import Counting, Traced
 
 

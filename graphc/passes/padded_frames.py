@@ -23,6 +23,7 @@ class Frame:
     axes     of the values
     lengths  of the symbols that it knows: int32[] each
     counts   of those that are counted in it or in graphs of its nodes: what the graph around it is told
+    mosts    symbols of as many as a factor has, but at most so many
     """
 
     def __init__(self, graph: Graph, origin: Graph, entered: Entered | None = None) -> None:
@@ -30,6 +31,7 @@ class Frame:
         self.axes: dict[Value, Axes] = {}
         self.lengths: dict[int, Value] = {}
         self.counts: dict[int, Value] = {}
+        self.mosts: dict[tuple[Factor, int], int] = {}
         self._masks: dict[Any, Value] = {}
         self._filled: dict[Value, Value] = {}
         self._some: dict[frozenset[Factor], Value] = {}
@@ -52,6 +54,11 @@ class Frame:
             assert self.entered is not None
             self.entered.bring(symbol)
         return self.lengths[symbol]
+
+    def most(self, f: Factor, most: int) -> int | None:
+        """The symbol of at most so many of a factor, if there is one, here or in a graph around."""
+        own = self.mosts.get((f._replace(loose=0), most))
+        return own if own is not None or self.entered is None else self.entered.frame.most(f, most)
 
     def maker(self, value: Value) -> tuple[Frame, Value]:
         """Where a value comes from outside that is the same in every turn of a loop: as what it is known there."""

@@ -94,7 +94,22 @@ class View:
     def counts_parts(self, found: Node, parts: Sequence[Axis]) -> int:
         if not self._masking.counted or self._masking.given:
             raise self.refuse("something follows the padding along an axis")
-        return self._masking.derive(self._frame, found, parts)
+        symbol = self._masking.derive(self._frame, found.outputs[1], found.attrs["size"], parts)
+        self._masking.counted[found.id] = symbol
+        return symbol
+
+    def capped(self, axis: Axis, most: int) -> int | None:
+        if self.node.id not in self._masking.made.known.capped:
+            return None
+        (f,) = axis
+        known = self._frame.most(f, most)
+        if known is not None:
+            return known
+        length = self.b.Minimum(self._frame.real(self.b, f), self.b.constant(most, "int32"))
+        symbol = self._masking.derive(self._frame, length, most, [axis])
+        self._frame.mosts[f._replace(loose=0), most] = symbol
+        self._masking.counted[length.node] = symbol
+        return symbol
 
     def means(self, index: int, axis: Axis) -> bool:
         # As it was before it has been filled.
@@ -120,8 +135,7 @@ class View:
             raise error
         if self._frame.entered is not None and not self._frame.counts_itself(symbol):
             symbol = self._masking.sees(self._frame, symbol)
-        if least > self._masking.made.least.get(symbol, (0, error))[0]:
-            self._masking.made.least[symbol] = least, error
+        self._masking.made.needs.append((self.node.id, symbol, least, error))
 
     def become(self, value: Value) -> None:
         self._graph.replace_node(self.node.id, [value], "padding")

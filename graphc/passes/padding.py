@@ -17,11 +17,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from graphc.errors import PaddingError
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value, walk
 from graphc.ops.declared.padding import (
     Axes,
@@ -37,165 +35,23 @@ from graphc.ops.declared.padding import (
     plains,
     rule_of,
 )
-from graphc.passes.padded_arrays import Array, real_part
+from graphc.passes.padded_arrays import real_part
 from graphc.passes.padded_frames import Entered, Frame
+from graphc.passes.padded_graph import Known, Masked, Sizes, compare, counting_nodes, equal
 from graphc.passes.padded_view import View, refusal
 
-#: Attributes that may differ between sizes; their rules look at them. `begin` is that of slices.
-_SHAPES = frozenset({"shape", "size", "begin"})
 
-
-@dataclass(frozen=True)
-class Sizes:
-    """The sizes of each symbol: room in the graph, in the second trace, and the least length that the graph is for."""
-
-    room: tuple[int, ...] = ()
-    probe: tuple[int, ...] = ()
-    low: tuple[int, ...] = ()
-    names: tuple[str, ...] = ()
-
-    def more(self, room: int, probe: int) -> Sizes:
-        """With a symbol that is counted: there may be none."""
-        name = f"count{len(self.names)}"
-        return Sizes((*self.room, room), (*self.probe, probe), (*self.low, 0), (*self.names, name))
-
-
-@dataclass
-class Masked:
-    """A graph that is right for every length.
-
-    Inputs follow those of the traced graph: a length for each symbol that comes with the call, then the constants. Results
-    follow, too: a length for each symbol that is counted.
-
-    traced     the graph as it was
-    results    axes of what it returns
-    constants  those that depend on the lengths: the id of the node in any trace, and its axes
-    axes       of all nodes of the trace
-    names      of the symbols
-    derived    of the last symbols, the axes whose lengths they add up
-    least      by symbol, what its length must be, and the error where it is not
-    numbers    constants that are a length: its symbol
-    moving     the axes along which slices begin as far from the end for every length
-    seen       branches of the traced graph and, of each, a symbol that is counted outside: behind the symbols come these, whose
-               length is the symbol's where the branch is taken, and all there can be where it is not
-    turning    symbols that are counted in each turn of a loop: their length is the least of all turns
-    """
-
-    graph: Graph
-    traced: Graph
-    results: tuple[Axes, ...] = ()
-    constants: list[tuple[int, Axes]] = field(default_factory=list)
-    axes: dict[int, list[Axes]] = field(default_factory=dict)
-    names: tuple[str, ...] = ()
-    derived: list[Sequence[Axis]] = field(default_factory=list)
-    least: dict[int, tuple[int, Exception]] = field(default_factory=dict)
-    numbers: dict[int, int] = field(default_factory=dict)
-    moving: dict[int, list[int]] = field(default_factory=dict)
-    seen: list[tuple[Graph, int]] = field(default_factory=list)
-    turning: set[int] = field(default_factory=set)
-
-    def types(self, node: Node, lengths: Sequence[int]) -> tuple[TensorType, ...]:
-        """What a node of the trace makes for these lengths."""
-        each = self.axes.get(node.id) or [plains(t) for t in node.types]
-        return tuple(
-            TensorType(t.dtype, tuple(length(a, lengths) for a in axes))
-            for t, axes in zip(node.types, each, strict=True)
-        )
-
-    def all_lengths(self, lengths: Sequence[int]) -> list[int]:
-        """With those that add up others."""
-        made = [*lengths]
-        made += [sum(length(a, made) for a in axes) for axes in self.derived]
-        return made
-
-    def check(self, graph: Graph, lengths: Sequence[int]) -> None:
-        """PaddingError where a trace with these lengths is not what the graph was made for: two sizes have not shown it."""
-        lengths = self.all_lengths(lengths)
-        others = {n.id: n for _, n in walk(graph)}
-        nodes = [n for _, n in walk(self.traced)]
-        _compare(nodes, others, self.names, lengths)
-        if self.traced.results != graph.results or self.traced.updates != graph.updates:
-            raise refusal(nodes[-1], f"construct returns or assigns something else for {_said(self.names, lengths)}")
-        looked_up = {id for id, _ in self.constants}
-        for node in nodes:
-            other, each = others[node.id], self.axes.get(node.id) or [plains(t) for t in node.types]
-            for type, wanted, seen in zip(node.types, self.types(node, lengths), other.types, strict=True):
-                if wanted.shape != seen.shape:
-                    raise refusal(node, f"its result is {seen} for {_said(self.names, lengths)}, here {type}")
-            if node.op.name == "Slice" and other.type.size and self._begin(node, lengths) != other.attrs["begin"]:
-                raise refusal(node, f"it begins at {other.attrs['begin']} for {_said(self.names, lengths)}")
-            if node.op.name != "Constant" or node.id in looked_up:
-                continue
-            mine = node.attrs["value"].array
-            if node.id in self.numbers:
-                mine = np.full_like(mine, lengths[self.numbers[node.id]])
-            if not _equal(real_part(mine, each[0], lengths), other.attrs["value"].array):
-                raise refusal(node, f"it is another number for {_said(self.names, lengths)}")
-
-    def _begin(self, node: Node, lengths: Sequence[int]) -> tuple[int, ...]:
-        """Where a slice is to begin for these lengths."""
-        begin = list(node.attrs["begin"])
-        for k in self.moving.get(node.id, ()):
-            id, slot = node.inputs[0]
-            axis = self.axes[id][slot][k]
-            begin[k] = max(begin[k] - math.prod(f.size for f in axis) + length(axis, lengths), 0)
-        return tuple(begin)
-
-
-def masked(
-    graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes, seen: Sequence[tuple[Graph, int]] = ()
-) -> Masked:
+def masked(graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes, known: Known | None = None) -> Masked:
     """The traced graph made right for every length. inputs: axes of its padded Input nodes; probe: a trace with `sizes.probe`;
-    seen: of which branches it is to be known how many of a symbol they have seen.
+    known: what further traces have shown.
 
     Raises PaddingError, with the user's line, for what cannot be exact.
     """
-    return Masking(graph, probe, sizes, seen).run(inputs)
-
-
-def counting_nodes(graph: Graph) -> list[Node]:
-    """The nodes that count, in the order in which they were traced."""
-    return sorted((n for _, n in walk(graph) if n.op.name == "Nonzero"), key=lambda n: n.id)
-
-
-def _said(names: Sequence[str], lengths: Sequence[int]) -> str:
-    return " and ".join(f"{n} {a}" for n, a in zip(names, lengths, strict=True))
-
-
-def _equal(one: Array, other: Array) -> bool:
-    return np.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
-
-
-def _compare(nodes: Sequence[Node], others: Mapping[int, Node], names: Sequence[str], lengths: Sequence[int]) -> None:
-    """PaddingError where Python has gone another way for another size. others: nodes of that trace, by their ids."""
-
-    def other_way(node: Node) -> PaddingError:
-        return refusal(
-            node,
-            f"construct does something else for {_said(names, lengths)} than here: Python decides by the size, or it has changed",
-        )
-
-    for node in nodes:
-        other = others.get(node.id)
-        if other is None or other.op is not node.op or other.inputs != node.inputs:
-            raise other_way(node)
-        for name, value in node.attrs.items():
-            if isinstance(value, Graph):
-                if value.results != other.attrs[name].results:
-                    raise other_way(node)
-                continue
-            if name in _SHAPES or node.op.name == "Constant":
-                continue
-            if value != other.attrs[name]:
-                raise refusal(
-                    node, f"its attribute {name} is {other.attrs[name]!r} for {_said(names, lengths)}, here {value!r}"
-                )
-    if len(others) != len(nodes):
-        raise other_way(nodes[-1])
+    return Masking(graph, probe, sizes, known or Known()).run(inputs)
 
 
 class Masking:
-    def __init__(self, graph: Graph, probe: Graph, sizes: Sizes, seen: Sequence[tuple[Graph, int]]) -> None:
+    def __init__(self, graph: Graph, probe: Graph, sizes: Sizes, known: Known) -> None:
         self.probes = {n.id: n for _, n in walk(probe)}
         self.given, self.counted = len(sizes.names), {}
         for node in counting_nodes(graph):
@@ -203,7 +59,7 @@ class Masking:
                 self.counted[node.id] = len(sizes.names)
                 sizes = sizes.more(node.attrs["size"], self.probes[node.id].attrs["size"])
         self.sizes = sizes
-        self.made = Masked(graph.copy(), graph, names=sizes.names, seen=[*seen])
+        self.made = Masked(graph.copy(), graph, known, names=sizes.names, seen=[*known.seen], floors=dict(known.floors))
         self.frame = self._entered(Frame(self.made.graph, graph))
         self.zeroed: set[Value] = set()  # What depends on gradients for padded values: these are zero where padding is.
         type = TensorType("int32", ())
@@ -216,7 +72,7 @@ class Masking:
         frame, graph = self.frame, self.made.graph
         own = {v.node for v in frame.lengths.values()} - self.counted.keys()
         nodes = [n for n in graph if n.id not in own]
-        _compare([n for _, n in walk(self.made.traced)], self.probes, self.sizes.names, self.sizes.probe)
+        compare([n for _, n in walk(self.made.traced)], self.probes, self.sizes.names, self.sizes.probe)
         for node in nodes:
             if node.op.name == "Input":
                 frame.axes[Value(node.id)] = inputs.get(node.id) or plains(node.type)
@@ -228,7 +84,7 @@ class Masking:
         results = [(f"count{s}", counts[s]) for s in sorted(counts)]
         graph.set_results([*graph.results, *results], graph.updates)
         graph.prune()
-        self.made.least = {self._place(s): least for s, least in self.made.least.items()}
+        self.made.needs = [(id, self._place(s), least, error) for id, s, least, error in self.made.needs]
         self.made.turning = set(map(self._place, self.made.turning))
         return self.made
 
@@ -385,7 +241,7 @@ class Masking:
         for _, node in walk(graph):
             probe = self.probes[node.id]
             values = [n.attrs["value"].array for n in (node, probe) if n.op.name == "Constant"]
-            if node.types != probe.types or (values and not _equal(*values)):
+            if node.types != probe.types or (values and not equal(*values)):
                 raise refusal(node, "a number inside of a loop or branch depends on the size")
 
     def _require(self, node: Node, probe: Node, found: Sequence[Axes]) -> None:
@@ -431,9 +287,9 @@ class Masking:
         """A constant whose real part is the other trace's is right as it is; another one becomes an input."""
         mine, other = node.attrs["value"].array, probe.attrs["value"].array
         for turned in _orders(axes):
-            if _equal(real_part(mine, turned, self.sizes.probe), other):
+            if equal(real_part(mine, turned, self.sizes.probe), other):
                 # What stands behind the real part goes on, unless all is the same.
-                same = mine.size == 0 or _equal(mine, np.broadcast_to(mine.ravel()[0], mine.shape))
+                same = mine.size == 0 or equal(mine, np.broadcast_to(mine.ravel()[0], mine.shape))
                 return turned if same else tuple(loosened(a, 2) for a in turned)
         if self.counted:
             return self._number(node, probe, axes, frame)
@@ -451,20 +307,23 @@ class Masking:
         for symbol in filter(frame.knows, range(len(self.sizes.room))):
             if mine.size == 1 and (mine == self.sizes.room[symbol]).all() and (other == self.sizes.probe[symbol]).all():
                 b = Builder(frame.graph, node.region, node.scope, node.loc, origin=Origin("padding"))
-                made = b.Reshape(b.Cast(frame.length(symbol), dtype=node.type.dtype), shape=node.type.shape)
+                number = b.Cast(frame.length(symbol), dtype=node.type.dtype)
+                if node.id in self.made.floors:
+                    number = b.Maximum(number, b.constant(self.made.floors[node.id], node.type.dtype))
+                made = b.Reshape(number, shape=node.type.shape)
                 frame.graph.replace_node(node.id, [made], "padding")
                 self.made.numbers[node.id] = symbol
                 frame.axes[made] = axes
                 return axes
         raise refusal(node, "it depends on how many elements there are, which only the run tells")
 
-    def derive(self, frame: Frame, found: Node, parts: Sequence[Axis]) -> int:
-        """A symbol for what a new node counts."""
-        symbol, seen = len(self.sizes.names), sum(length(a, self.sizes.probe) for a in parts)
-        self.sizes = self.sizes.more(found.attrs["size"], seen)
-        self.counted[found.id] = symbol
-        self._count(frame, symbol, found.outputs[1])
-        self.made.derived.append(parts)
+    def derive(self, frame: Frame, count: Value, room: int, parts: Sequence[Axis]) -> int:
+        """A symbol for how many there are of parts together, at most as there is room for."""
+        symbol = len(self.sizes.names)
+        seen = min(sum(length(a, self.sizes.probe) for a in parts), room)
+        self.sizes = self.sizes.more(room, seen)
+        self._count(frame, symbol, count)
+        self.made.derived.append((parts, room))
         self.made.names = self.sizes.names
         return symbol
 

@@ -160,6 +160,10 @@ class Padded(Protocol):
         """
         ...
 
+    def capped(self, axis: Axis, most: int) -> int | None:
+        """The symbol of as many as an axis has, at most `most`; None for a node that needs so many."""
+        ...
+
     def means(self, index: int, axis: Axis) -> bool:
         """Whether operand `index` are places that were counted, among those of an axis or along those found."""
         ...

@@ -43,9 +43,12 @@ def window(p: Padded) -> list[Axes]:
             p.moves(k)
             by_end[k] = _from_end(p, axis, begin, size, step)
         if fixed:
-            few = f"it reads padding along axis {k} where there are few real elements"
-            p.need(f.symbol, (f.size - begin if moves else begin + size) + f.less, few)
-            made.append(plain(size))
+            behind = () if moves else (f._replace(size=f.size - begin, less=f.less + begin),)
+            symbol = p.capped(behind or axis, size)
+            if symbol is None:
+                few = f"it reads padding along axis {k} where there are few real elements"
+                p.need(f.symbol, (f.size - begin if moves else begin + size) + f.less, few)
+            made.append(plain(size) if symbol is None else (Factor(size, symbol, 0, 2),))
         else:
             cut = moves or begin + size < f.size  # The last real row is gone, its copies are not.
             made.append((Factor(size, f.symbol, f.less + f.size - size, 2 if cut else f.loose),))
@@ -57,7 +60,7 @@ def window(p: Padded) -> list[Axes]:
 def _from_end(p: Padded, axis: Axis, begin: int, size: int, step: int) -> Value:
     """The places of a slice that begins so far from the real end of an axis as it does from the end: int32[size]."""
     b, room = p.b, axis[0].size
-    first = b.Add(p.count([axis], "int32"), b.constant(begin - room, "int32"))
+    first = b.Maximum(b.Add(p.count([axis], "int32"), b.constant(begin - room, "int32")), b.constant(0, "int32"))
     places = b.Add(b.matrix((np.arange(size) * step).astype(np.int32)), first)
     made: Value = b.Minimum(b.Maximum(places, b.constant(0, "int32")), b.constant(room - 1, "int32"))
     return made
