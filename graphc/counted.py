@@ -293,5 +293,7 @@ def saying_where(graph: Graph) -> Iterator[None]:
         if places:
             error.details = (*error.details, f"how many elements there are is counted at {', '.join(places)}")
             if error.help == HELP:
-                error.help = "decide by tensors: if mask.any(); keep the shape: ops.where(mask, x, 0); or call it outside the Cell"
+                error.help = (
+                    "decide by tensors: mask.any(); keep the shape: ops.where(mask, x, 0); or call it outside the Cell"
+                )
         raise

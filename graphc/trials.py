@@ -11,6 +11,9 @@ from graphc.ir import Node, TensorType, walk
 from graphc.passes.padded_graph import Masked, counting_nodes
 from graphc.trace import Counting, Traced
 
+#: How much larger than what there can be both sizes are at least: a slice of a few elements takes as many of either.
+_BEYOND = 9
+
 
 class Rooms:
     """The sizes that two traces give to what is counted.
@@ -25,7 +28,7 @@ class Rooms:
 
     def room(self, number: int, size: int) -> int:
         """Of the first trace; `sizes` notes how many there may be."""
-        made = size + 1 + _prime(number)
+        made = size + _BEYOND + _prime(number)
         while made in self._rooms:
             made += 1
         self.sizes.append(size)

@@ -315,6 +315,7 @@ class Graph:
         *,
         after: Iterable[int] = (),
         types: tuple[TensorType, ...] | None = None,
+        trusted: bool = False,
         id: int | None = None,
         name: str = "",
         scope: str = "",
@@ -323,8 +324,8 @@ class Graph:
         fwd: int | None = None,
         origin: Origin | None = None,
     ) -> Node:
-        """Add a node; its type rule runs now, unless `types` are given: of ops with declared types only, and where a rule is
-        known to refuse. Returns the node.
+        """Add a node; its type rule runs now. `types` is for ops with declared types only; or for any, and then the rule is not
+        asked, if they are `trusted`. Returns the node.
 
         Raises what the type rule raises (ShapeError, DTypeError), with `loc`.
         """
@@ -334,11 +335,11 @@ class Graph:
         try:
             definition.check_arity(len(inputs))
             full = definition.complete(attrs or {})
-            if types is None:
-                if definition.infer is None:
-                    raise VerifyError(f"{definition.name} needs declared types")
+            if definition.infer is not None and not trusted:
                 data = self._data
                 types = definition.result_types(tuple([data[id]["node"].types[slot] for id, slot in inputs]), full)
+            elif types is None:
+                raise VerifyError(f"{definition.name} needs declared types")
         except GraphcError as error:
             error.loc = error.loc or loc
             raise

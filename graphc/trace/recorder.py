@@ -192,6 +192,7 @@ class GraphRecorder(dispatch.Recorder):
                 attrs,
                 after=self.producers(after),
                 types=types,
+                trusted=types is not None,
                 scope=self.scopes[-1],
                 loc=loc,
                 region=self.regions[-1],
