@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,6 +15,10 @@ from graphc.ops.tensor.tree import flatten, unflatten
 from graphc.trace import alike, control, inplace, joined, raised
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.truth import active_recorder, is_traced, one_element
+
+
+#: The name of malt's flag for a function that has returned; numbered in functions inside of others.
+_LEAVES = re.compile(r"do_return(_\d+)?")
 
 
 class UnboundError(TraceError, UnboundLocalError):
@@ -115,14 +120,14 @@ def same(a: Any, b: Any) -> bool:
 
 def _returns(names: tuple[str, ...], values: tuple[Any, ...]) -> bool:
     """Whether a way through an `if` always ends with `return`."""
-    return any(n == "do_return" and v is True for n, v in zip(names, values, strict=False))
+    return any(_LEAVES.fullmatch(n) and v is True for n, v in zip(names, values, strict=False))
 
 
 def _one_sided(name: str, a: Any, b: Any, left: tuple[bool, bool]) -> tuple[Any, Any]:
     """Both values of a symbol that one way leaves undefined: a placeholder that nobody reads for the return value, and
     for any symbol on a way that has `left` the function.
     """
-    if name == "retval_" or (left[0] and undefined(a)) or (left[1] and undefined(b)):
+    if joined.is_returned(name) or (left[0] and undefined(a)) or (left[1] and undefined(b)):
         given = b if undefined(a) else a
         placeholder = raised.zeros_of(given)
         return (placeholder, given) if given is b else (given, placeholder)

@@ -9,7 +9,7 @@ from typing import Any
 from graphc.errors import TraceError, user_loc
 from graphc.ops.tensor.tensor import as_tensor
 from graphc.ops.tensor.tree import flatten, map_leaves
-from graphc.trace import alike, control, inplace, raised
+from graphc.trace import alike, control, inplace, joined, raised
 from graphc.trace.branches import if_stmt, same, undefined
 from graphc.trace.truth import active_recorder, is_traced, one_element
 
@@ -104,7 +104,7 @@ def _defined(name: str, value: Any, after: Any) -> Any:
     """What a loop carries in at first for a symbol that it changes."""
     if not undefined(value):
         return value
-    if name == "retval_":
+    if joined.is_returned(name):
         return raised.zeros_of(after)
     raise TraceError(
         f"{name!r} is first set inside a loop over tensors, and used after it",

@@ -1,4 +1,5 @@
-"""Statements that malt does not know, written with those that it knows: `match`, and `else` of a loop.
+"""Statements that malt does not know, written with those that it knows: `match`, and `else` of a loop; and the `return` at the end
+of a function that returns elsewhere.
 
 match mode:                     subject = mode              while more:            complete = True
     case "a" | "b":             if subject == "a" or ...        if last:           while more:
@@ -12,6 +13,7 @@ match mode:                     subject = mode              while more:         
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 from typing import Any
 
@@ -35,6 +37,15 @@ class _Simplifier(ast.NodeTransformer):
 
     def _name(self, what: str) -> str:
         return f"{what}_{next(self._numbers)}_"
+
+    # ---- functions that may end without `return`
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        self.generic_visit(node)
+        if not _returns(node.body) or _ends(node.body):
+            return node
+        node.body.append(located(ast.Return(ast.Constant(None)), node))
+        return node
 
     # ---- loops with else
 
@@ -103,6 +114,40 @@ def _refusal(node: ast.AST, what: str, help: str) -> TraceError:
         loc=loc,
         help=help,
     )
+
+
+def _returns(body: list[ast.stmt]) -> bool:
+    """Whether a `return` is among statements, but for those of functions inside."""
+    return any(
+        isinstance(s, ast.Return)
+        or (not isinstance(s, _SCOPES) and _returns([n for n in _inner(s) if isinstance(n, ast.stmt)]))
+        for s in body
+    )
+
+
+def _inner(statement: ast.AST) -> list[ast.AST]:
+    """The statements of a statement, through the handlers of a `try`."""
+    inner = ast.iter_child_nodes(statement)
+    return [x for n in inner for x in (_inner(n) if isinstance(n, ast.ExceptHandler) else [n])]
+
+
+def _ends(body: list[ast.stmt]) -> bool:
+    """Whether statements never come to their end: the last one returns, raises or loops for good, on every way."""
+    match body[-1] if body else None:
+        case ast.Return() | ast.Raise():
+            return True
+        case ast.If(body=then, orelse=orelse):
+            return _ends(then) and _ends(orelse)
+        case ast.With(body=inner):
+            return _ends(inner)
+        case ast.Try(body=tried, handlers=handlers, orelse=orelse, finalbody=final):
+            return _ends(final) or (_ends(orelse or tried) and all(_ends(h.body) for h in handlers))
+        case ast.While(test=ast.Constant(value=value), body=inner) if value:
+            marking = _Breaks("")
+            marking.block(copy.deepcopy(inner))
+            return not marking.found
+        case _:
+            return False
 
 
 class _Breaks(ast.NodeTransformer):

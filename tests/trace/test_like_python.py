@@ -176,6 +176,34 @@ def outer_name(self, x):
     return x * k
 
 
+def inner_functions_return(self, x):
+    def first(v):
+        for i in range(2):
+            if v[i] > 1:
+                return v[i], i
+        return v.sum(), -1
+
+    def add(v):
+        if v.sum() > 0:
+            return
+        ops.assign_add(self.p, v)
+
+    add(x)
+    (a, i), (b, j) = first(x), first(-x)
+    return a + b, i, j
+
+
+def leaves_a_loop_by_return(self, x):
+    i = 0
+    while True:
+        i += 1
+        if x.sum() > 5:
+            return x, i
+        if i > 3:
+            return -x, 0
+        x = x + 1
+
+
 def outcome(body, sample, mode):
     graphc.set_context(mode=mode)
     try:
@@ -197,6 +225,7 @@ def plain(x):
 BODIES = [
     written_only_where_it_counts, chain, ternaries, numbers, returns, after_a_break, a_tensor_counts_from_a_number, built_in,
     chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
+    inner_functions_return, leaves_a_loop_by_return,
 ]  # fmt: skip
 
 
