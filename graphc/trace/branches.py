@@ -16,7 +16,6 @@ from graphc.trace import alike, control, inplace, joined, raised
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.truth import active_recorder, is_traced, one_element
 
-
 #: The name of malt's flag for a function that has returned; numbered in functions inside of others.
 _LEAVES = re.compile(r"do_return(_\d+)?")
 
@@ -48,13 +47,18 @@ def if_stmt(
         def traced() -> Any:
             mine = inplace.own(entry)
             set_state(mine)
-            inplace.unchanged(part, mine)()
-            return get_state()
+            return inplace.unchanged(partial(state_after, part, get_state), mine, partial(set_state, mine))()
 
         return traced
 
     joined_state = _joined(cond, run(body), run(orelse), symbol_names, nouts, entry)
     set_state(inplace.given_back(entry, joined_state))
+
+
+def state_after(part: Callable[[], Any], get_state: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """What names hold behind a part of the program."""
+    part()
+    return get_state()
 
 
 def _joined(
@@ -155,4 +159,5 @@ def if_exp(cond: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], n
     """`a if cond else b`."""
     if not is_traced(cond):
         return if_true() if cond else if_false()
-    return _joined(cond, lambda: (if_true(),), lambda: (if_false(),), (name,), 1, ())[0]
+    a, b = (inplace.unchanged(part) for part in (if_true, if_false))
+    return _joined(cond, lambda: (a(),), lambda: (b(),), (name,), 1, ())[0]
