@@ -10,7 +10,6 @@ import ast
 import importlib.util
 import inspect
 import os
-import sys
 import textwrap
 import types
 from collections.abc import Callable

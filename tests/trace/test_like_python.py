@@ -204,6 +204,34 @@ def leaves_a_loop_by_return(self, x):
         x = x + 1
 
 
+def names_given_in_tests(self, x):
+    b = d = x.mean()
+    if (a := x.sum()) > 2 and (b := x.max()) > 1.5:
+        a = a + b
+    elif (c := x.min()) < -1 or (self.n is None and (d := x.max()) > 0):
+        a = a - c
+    while (left := 9 - x.sum()) > 0:
+        x = x + 1
+        if left < 2:
+            break
+    else:
+        x = x * 2
+    return x, a, b, d, left
+
+
+def several_targets(self, x):
+    y, k, m = x + 1, 0, [1, 2, 3]
+    if x.sum() > 0:
+        k = 1
+        y[k], k, *m[1:] = y[0] * 3, 0, 7, 8
+    else:
+        y[k], (y[1], m[k]) = x[1], (x[0], 5)
+        k = 1
+    held = y[0] = top = x.max()
+    a: Tensor = y[k]
+    return y, k, m, held, top, a
+
+
 def outcome(body, sample, mode):
     graphc.set_context(mode=mode)
     try:
@@ -225,7 +253,7 @@ def plain(x):
 BODIES = [
     written_only_where_it_counts, chain, ternaries, numbers, returns, after_a_break, a_tensor_counts_from_a_number, built_in,
     chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
-    inner_functions_return, leaves_a_loop_by_return,
+    inner_functions_return, leaves_a_loop_by_return, names_given_in_tests, several_targets,
 ]  # fmt: skip
 
 
