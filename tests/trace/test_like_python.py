@@ -323,9 +323,23 @@ def flag_and_sum(self, x):
     return k
 
 
+def looked_up(self, x):
+    k = 2 if x.sum() > 0 else 3
+    return {2: x}.get(k, -x)
+
+
+def member(self, x):
+    k = 2 if x.sum() > 0 else 3
+    return x * len({k, 2})
+
+
 @pytest.mark.parametrize(
     ("body", "error", "message"),
     [
+        *(
+            (body, TypeError, "a number that a tensor decides is a key of a dict or set")
+            for body in (looked_up, member)
+        ),
         (strings, TypeError, "'positive' if the condition holds and the Python value 'negative' if not"),
         (loses, TypeError, "different shapes or dtypes"),
         (several, ValueError, "a condition must be one element, this one is f32[2]"),
