@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,6 +15,9 @@ from graphc.ops.tensor.tree import flatten, unflatten
 from graphc.trace import alike, control, inplace, joined, raised
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.truth import active_recorder, is_traced, one_element
+
+#: The name of malt's flag for a function that has returned; numbered in functions inside of others.
+_LEAVES = re.compile(r"do_return(_\d+)?")
 
 
 class UnboundError(TraceError, UnboundLocalError):
@@ -43,13 +47,18 @@ def if_stmt(
         def traced() -> Any:
             mine = inplace.own(entry)
             set_state(mine)
-            inplace.unchanged(part, mine)()
-            return get_state()
+            return inplace.unchanged(partial(state_after, part, get_state), mine, partial(set_state, mine))()
 
         return traced
 
     joined_state = _joined(cond, run(body), run(orelse), symbol_names, nouts, entry)
     set_state(inplace.given_back(entry, joined_state))
+
+
+def state_after(part: Callable[[], Any], get_state: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """What names hold behind a part of the program."""
+    part()
+    return get_state()
 
 
 def _joined(
@@ -115,14 +124,14 @@ def same(a: Any, b: Any) -> bool:
 
 def _returns(names: tuple[str, ...], values: tuple[Any, ...]) -> bool:
     """Whether a way through an `if` always ends with `return`."""
-    return any(n == "do_return" and v is True for n, v in zip(names, values, strict=False))
+    return any(_LEAVES.fullmatch(n) and v is True for n, v in zip(names, values, strict=False))
 
 
 def _one_sided(name: str, a: Any, b: Any, left: tuple[bool, bool]) -> tuple[Any, Any]:
     """Both values of a symbol that one way leaves undefined: a placeholder that nobody reads for the return value, and
     for any symbol on a way that has `left` the function.
     """
-    if name == "retval_" or (left[0] and undefined(a)) or (left[1] and undefined(b)):
+    if joined.is_returned(name) or (left[0] and undefined(a)) or (left[1] and undefined(b)):
         given = b if undefined(a) else a
         placeholder = raised.zeros_of(given)
         return (placeholder, given) if given is b else (given, placeholder)
@@ -150,4 +159,5 @@ def if_exp(cond: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], n
     """`a if cond else b`."""
     if not is_traced(cond):
         return if_true() if cond else if_false()
-    return _joined(cond, lambda: (if_true(),), lambda: (if_false(),), (name,), 1, ())[0]
+    a, b = (inplace.unchanged(part) for part in (if_true, if_false))
+    return _joined(cond, lambda: (a(),), lambda: (b(),), (name,), 1, ())[0]

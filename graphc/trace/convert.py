@@ -10,7 +10,6 @@ import ast
 import importlib.util
 import inspect
 import os
-import sys
 import textwrap
 import types
 from collections.abc import Callable
@@ -79,26 +78,7 @@ def _malt() -> Any:
 
     SKIPPED.add(os.path.dirname(os.path.dirname(os.path.abspath(api.__file__))) + os.sep)
 
-    from malt import operators
-
     from graphc.trace.generated import InMemory
-
-    class Scope(operators.FunctionScope):  # type: ignore[misc]
-        """What a converted function runs in; refuses a function that may end without returning what it returns elsewhere."""
-
-        def __init__(self, function_name: str, scope_name: str, options: Any) -> None:
-            super().__init__(function_name, scope_name, options)
-            self.complete = _COMPLETE.get(sys._getframe(1).f_code, True)
-
-        def ret(self, value: Any, did_return: Any) -> Any:
-            if is_traced(did_return) and not self.complete:
-                raise TraceTypeError(
-                    f"{self.name} returns a tensor on one way and nothing on another",
-                    code="GC122",
-                    loc=user_loc(),
-                    help="return a value of the same kind at the end",
-                )
-            return super().ret(value, did_return)
 
     class Transpiler(InMemory):
         def get_extra_locals(self) -> dict[str, Any]:
@@ -106,7 +86,6 @@ def _malt() -> Any:
             made: dict[str, Any] = super().get_extra_locals()
             if fresh:
                 space = made["ag__"]
-                space.FunctionScope = Scope
                 for hook in _HOOKS:
                     setattr(space, hook.__name__, hook)
             return made
@@ -155,26 +134,8 @@ def _convert(function: types.FunctionType) -> Callable[..., Any]:
         if generated.filename == module.__file__:
             file = display_path(origin.loc.filename)
             lines[generated.lineno] = Loc(file, origin.loc.lineno, origin.function_name or function.__qualname__)
-    _COMPLETE[made.__code__] = _ends_with_return(tree)
     result: Callable[..., Any] = made
     return result
-
-
-#: Of converted code: whether the function it was made from returns on every way.
-_COMPLETE: dict[types.CodeType, bool] = {}
-
-
-def _ends_with_return(node: Any) -> bool:
-    """Whether the last statement of a function, or of both branches it ends with, is a return or raise."""
-    body = getattr(node, "body", None)
-    if not isinstance(body, list):
-        return True  # A lambda.
-    last = body[-1]
-    if isinstance(last, ast.If):
-        return _ends_with_return(last) and bool(last.orelse) and _ends_with_return(ast.Module(last.orelse, []))
-    if isinstance(last, ast.With):
-        return _ends_with_return(last)
-    return isinstance(last, (ast.Return, ast.Raise))
 
 
 # ---- hooks

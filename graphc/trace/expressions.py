@@ -10,6 +10,7 @@ from typing import Any
 from graphc.ops import functional as F
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.trace import inplace
 from graphc.trace.alike import as_number, kind_of
 from graphc.trace.branches import if_exp
 from graphc.trace.rewrite import is_
@@ -41,7 +42,7 @@ def _short(
     one_element(first)
     recorder = active_recorder()
     before = recorder.mark()
-    second = rest()
+    second = inplace.unchanged(rest)()
     if is_flag(first) and is_flag(second) and not recorder.written_since(before):
         return both(first, second)
     recorder.rewind(before)

@@ -7,19 +7,29 @@ when tracing is over.
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import functools
+import operator
+import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from graphc.attached import behind
-from graphc.errors import TraceError, user_loc
+import numpy as np
+
+from graphc.attached import KEY, behind
+from graphc.errors import TraceError, is_library, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
+from graphc.trace import alike
+from graphc.trace.decided import LIBRARIES
 from graphc.trace.recorder import GraphRecorder, Joined
 
 #: How deep objects and containers are looked into.
 _DEPTH = 3
+#: What Python changes in place.
+_CHANGEABLE = (list, dict, set, collections.deque, bytearray, np.ndarray, Iterator)
 #: What has nothing in it.
 _ATOMS = (int, float, bool, str, bytes, complex, types.NoneType)
 
@@ -60,16 +70,23 @@ def given_back(entry: tuple[Any, ...], results: tuple[Any, ...]) -> tuple[Any, .
     return tuple(made)
 
 
-def unchanged(part: Callable[[], Any], kept: tuple[Any, ...]) -> Callable[[], Any]:
-    """A way through the program; TraceError GC124 if it changes a container in place that is not among `kept`."""
+def unchanged(
+    part: Callable[..., Any], kept: tuple[Any, ...] = (), reset: Callable[[], None] = lambda: None
+) -> Callable[..., Any]:
+    """A way through the program; TraceError GC124 if it changes in place what it reaches: containers, arrays, objects and
+    iterators, but for the lists and dicts among `kept`, which are its own. `reset` gives names back what they held at first,
+    attributes among them.
+    """
 
-    def run() -> Any:
-        ours = {id(x) for x in kept}
-        before = [(n, c, _items(c)) for n, c in _containers(part) if id(c) not in ours]
-        result = part()
-        for name, container, items in before:
-            now = _items(container)
-            if len(now) != len(items) or any(a is not b for a, b in zip(now, items, strict=True)):
+    def run(*args: Any) -> Any:
+        ours = {id(x) for x in kept if is_owned(x)}
+        found = [(n, x) for n, x in _reached("", (part, args), _DEPTH, set()) if id(x) not in ours]
+        before = [_items(x) for _, x in found]
+        result = part(*args)
+        reset()
+        for (name, held), items in zip(found, before, strict=True):
+            now = _items(held)
+            if len(now) != len(items) or not all(map(alike.same_object, now, items)):
                 raise TraceError(
                     f"{name} is changed in place under a condition that is known only when the step runs",
                     code="GC124",
@@ -81,30 +98,69 @@ def unchanged(part: Callable[[], Any], kept: tuple[Any, ...]) -> Callable[[], An
     return run
 
 
-def _containers(fn: Any, depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
-    """The containers that a function reaches by its variables, and those in attributes of objects that it reaches; also
-    through functions inside it.
+def _reached(name: str, value: Any, depth: int, seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """What can be changed in place of all that a value holds, or a function reaches by its variables, with the name that it
+    has there; also through functions inside it.
     """
-    while isinstance(fn, functools.partial):
-        fn = fn.func
-    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
-        try:
-            value = cell.cell_contents
-        except ValueError:
-            continue  # Not assigned yet.
-        if isinstance(value, (list, dict, set)):
-            yield name, value
-        elif isinstance(value, types.FunctionType):
-            yield from _containers(value, depth - 1) if depth else ()
-        elif not isinstance(value, (Tensor, type, types.ModuleType)):
-            yield from ((f"{name}.{n}", x) for n, x in _attributes(value).items() if isinstance(x, (list, dict, set)))
+    value = behind(value)
+    if type(value) in _ATOMS or id(value) in seen or isinstance(value, (Tensor, type, types.ModuleType)):
+        return
+    seen.add(id(value))
+    held: Iterable[tuple[str, Any]]
+    if isinstance(value, functools.partial):
+        held = (("", x) for x in (value.func, value.args, value.keywords))
+    elif isinstance(value, types.MethodType):
+        held = (("self", value.__self__),)
+    elif isinstance(value, types.FunctionType):
+        held = _variables(value)
+    else:
+        if isinstance(value, _CHANGEABLE) or (not isinstance(value, Cell) and _is_users(type(value))):
+            yield name or type(value).__name__, value
+        held = _inside(name, value) if depth else ()
+        # Arguments are the function's own.
+        depth -= bool(name)
+    for part, x in held:
+        yield from _reached(part, x, depth, seen)
 
 
-def _items(container: Any) -> list[Any]:
-    if isinstance(container, dict):
-        return [x for pair in container.items() for x in pair]
-    # A set has an order while nobody changes it.
-    return list(container)
+def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """The variables around a function that have a value."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):
+            yield name, cell.cell_contents
+
+
+def _inside(name: str, value: Any) -> Iterable[tuple[str, Any]]:
+    """What a container or object holds; of a Cell neither its parameters nor its cells."""
+    if isinstance(value, Cell):
+        own = ((n, x) for n, x in vars(value).items() if n not in ("_params", "_cells", "_hooks"))
+        return ((f"{name}.{n}", x) for n, x in own if not isinstance(behind(x), Cell))
+    if isinstance(value, (dict, list, tuple, set, frozenset, collections.deque)) or _is_users(type(value)):
+        return ((f"{name}{part}", x) for part, x in _parts(value))
+    return ()
+
+
+def _is_users(kind: type) -> bool:
+    """Whether a class is the user's: what others are made of changes as they need it."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if file is None:
+        return kind.__module__ == "__main__"
+    return not (is_library(file) or file.startswith(LIBRARIES))
+
+
+def _items(value: Any) -> list[Any]:
+    """What differs once something has been changed in place."""
+    if isinstance(value, dict):
+        return [x for pair in value.items() for x in pair]
+    if isinstance(value, np.ndarray):
+        return [value.copy()]
+    if isinstance(value, types.GeneratorType):
+        return [value.gi_frame.f_lasti if value.gi_frame else None]
+    if isinstance(value, Iterator):
+        return [operator.length_hint(value, -1)]
+    if isinstance(value, _CHANGEABLE):
+        return list(value)  # A set has an order while nobody changes it.
+    return [x for pair in _attributes(value).items() for x in pair]
 
 
 # ---- what is left when tracing is over
@@ -158,9 +214,19 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """What an object holds, past whatever its class makes of attributes."""
-    try:
-        held: dict[str, Any] = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return held
+    """What an object holds, past whatever its class makes of attributes; what it computes once and keeps is no change."""
+    kind = type(value)
+    slots = [n for k in kind.__mro__ for n in _slots(k) if isinstance(vars(k).get(n), types.MemberDescriptorType)]
+    held: dict[str, Any] = {}
+    with contextlib.suppress(AttributeError):
+        held.update(object.__getattribute__(value, "__dict__"))
+    for name in slots:
+        with contextlib.suppress(AttributeError):
+            held[name] = object.__getattribute__(value, name)
+    cached = functools.cached_property
+    return {n: x for n, x in held.items() if n != KEY and not isinstance(getattr(kind, n, None), cached)}
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    names = vars(kind).get("__slots__", ())
+    return (names,) if isinstance(names, str) else tuple(names)

@@ -12,6 +12,7 @@ waits for the token; nothing else can be done with it.
 
 from __future__ import annotations
 
+import re
 from types import FunctionType
 from typing import Any
 
@@ -20,6 +21,14 @@ from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import fixed_values, flatten
 from graphc.trace.alike import NUMBERS
 from graphc.trace.recorder import GraphRecorder, Joined
+
+#: The name under which malt keeps what a function returns; numbered in functions inside of others.
+_RETURNED = re.compile(r"retval_(_\d+)?")
+
+
+def is_returned(name: str) -> bool:
+    """Whether a symbol is what a function returns."""
+    return _RETURNED.fullmatch(name) is not None
 
 
 def can_wait(x: Any) -> bool:
@@ -45,7 +54,7 @@ def of(name: str, a: Any, b: Any, token: Tensor) -> Joined:
 
 def message(name: str, a: Any, b: Any) -> str:
     """What is wrong with a name that is a on one way and b on the other."""
-    what = "the returned value" if name == "retval_" else repr(name)
+    what = "the returned value" if is_returned(name) else repr(name)
     kinds = [_kind(a), _kind(b)]
     if kinds[0] == kinds[1]:
         kinds = [f"{kind} {_items(x)}" for kind, x in zip(kinds, (a, b), strict=True)]
@@ -56,7 +65,7 @@ def advice(name: str, a: Any = None, b: Any = None) -> str:
     """How to avoid it."""
     if isinstance(a, list) and isinstance(b, list) and len(a) != len(b):
         return f"append to {name} on both ways, or write into a tensor of a fixed size: x[i] = value"
-    if name == "retval_":
+    if is_returned(name):
         return "return the same kind of value on both ways"
     return f"give {name} the same kind of value in both branches; ops.depend alone takes either"
 

@@ -9,8 +9,8 @@ from typing import Any
 from graphc.errors import TraceError, user_loc
 from graphc.ops.tensor.tensor import as_tensor
 from graphc.ops.tensor.tree import flatten, map_leaves
-from graphc.trace import alike, control, inplace, raised
-from graphc.trace.branches import if_stmt, same, undefined
+from graphc.trace import alike, control, inplace, joined, raised
+from graphc.trace.branches import if_stmt, same, state_after, undefined
 from graphc.trace.truth import active_recorder, is_traced, one_element
 
 
@@ -28,7 +28,7 @@ def while_stmt(
             return
         body()
     entry = get_state()
-    carried, initial, after = _carried(body, get_state, set_state, entry)
+    carried, initial, after = _carried(test, body, get_state, set_state, entry)
     initial = tuple(_defined(symbol_names[i], a, after[i]) if i in carried else a for i, a in enumerate(initial))
 
     def place(values: tuple[Any, ...]) -> None:
@@ -48,10 +48,11 @@ def while_stmt(
         return tuple(alike.lowered(made[i], initial[i]) for i in carried)
 
     recorder = active_recorder()
-    place(recorder.while_loop(check, turn, tuple(initial[i] for i in carried)))
+    place(control.while_loop(recorder, check, turn, tuple(initial[i] for i in carried)))
 
 
 def _carried(
+    test: Callable[[], Any],
     body: Callable[[], Any],
     get_state: Callable[[], tuple[Any, ...]],
     set_state: Callable[[tuple[Any, ...]], None],
@@ -77,8 +78,9 @@ def _carried(
             state = tuple(map_leaves(active.carry, x) if i in carried else x for i, x in enumerate(initial))
             mine = inplace.own(state)
             set_state(mine)
-            inplace.unchanged(body, mine)()
-            turn.extend((state, get_state()))
+            inplace.unchanged(test, mine)()
+            way = inplace.unchanged(partial(state_after, body, get_state), mine, partial(set_state, mine))
+            turn.extend((state, way()))
 
         control.trace_branch(active_recorder(), "probe", probe)
         set_state(entry)
@@ -104,7 +106,7 @@ def _defined(name: str, value: Any, after: Any) -> Any:
     """What a loop carries in at first for a symbol that it changes."""
     if not undefined(value):
         return value
-    if name == "retval_":
+    if joined.is_returned(name):
         return raised.zeros_of(after)
     raise TraceError(
         f"{name!r} is first set inside a loop over tensors, and used after it",

@@ -28,7 +28,8 @@ def set_item(target: Any, index: Any, value: Any) -> Any:
     """`target[index] = value` as an expression: what the name holds afterwards."""
     if isinstance(target, Tensor) and not isinstance(target, (Parameter, TracedTensor)):
         return updated(target, index, value)  # A constant.
-    target[index] = value
+    if not (isinstance(target, tuple) and target[index] is value):  # Of `x[i][j] = v` the item at i may lie in a tuple.
+        target[index] = value
     return target
 
 

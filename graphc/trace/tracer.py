@@ -13,7 +13,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.trace import control, counted, custom, gradient, hooks, mixed, scans, stages, transforms
+from graphc.trace import control, counted, custom, gradient, hooks, inplace, mixed, scans, stages, transforms
 from graphc.trace.cells import CellCall, CellNames
 from graphc.trace.convert import converted
 from graphc.trace.decided import is_users
@@ -44,12 +44,12 @@ class Tracer(GraphRecorder):
     def cond(
         self, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]
     ) -> Any:
-        return control.cond(self, pred, then, orelse, operands)
+        return control.cond(self, pred, inplace.unchanged(then), inplace.unchanged(orelse), operands)
 
     def while_loop(
         self, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        return control.while_loop(self, test, body, carried)
+        return control.while_loop(self, inplace.unchanged(test), inplace.unchanged(body), carried)
 
     def scan(
         self, turn: Callable[[Any, Any], Any], carried: Any, rows: Any, turns: int, reverse: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,133 @@ def outer(self, x):
         more().append(x)
         seen.extend([x])
     return x
+
+
+class Counts:
+    def __init__(self) -> None:
+        self.number = 0
+
+    def more(self) -> int:
+        self.number += 1
+        return self.number
+
+
+def nested(self, x):
+    made = [[1, 2]]
+    if x.sum() > 10:
+        made[0][1] = 5
+    return x * made[0][1]
+
+
+def in_a_tuple(self, x):
+    made = ({"a": 1}, 2)
+    if x.sum() > 10:
+        made[0]["a"] = 5
+    return x * made[0]["a"]
+
+
+def other_kinds(kind):
+    def changed(self, x):
+        made = kind()
+        if x.sum() > 10:
+            made["a"] = 5
+        return x * len(made)
+
+    return changed
+
+
+def of_an_array(self, x):
+    made = np.ones(2)
+    if x.sum() > 10:
+        made[0] = 5
+    return x * float(made[0])
+
+
+def of_a_set(self, x):
+    made = {1}
+    if x.sum() > 10:
+        made |= {2}
+    return x * len(made)
+
+
+def of_an_object(self, x):
+    made = Counts()
+    if x.sum() > 10:
+        made.more()
+    return x * made.number
+
+
+def of_an_iterator(self, x):
+    made = iter([1, 2, 3])
+    while x.sum() < 10:
+        x = x + next(made)
+    return x
+
+
+def in_a_ternary(self, x):
+    made = [1, 2]
+    return x * (made.pop() if x.sum() > 10 else 1) + len(made)
+
+
+def in_an_operand(self, x):
+    made = Counts()
+    return (x.sum() > 10 and made.more() > 0), made.number
+
+
+def in_a_test(self, x):
+    made = Counts()
+    while x.sum() < 10 + made.more():
+        x = x + 1
+    return x * made.number
+
+
+def of_functions(self, x):
+    made = [1]
+
+    def more():
+        made.append(2)
+        return x
+
+    return ops.cond(x.sum() > 10, more, lambda: x) * len(made)
+
+
+def of_a_loop_function(self, x):
+    made = Counts()
+    return ops.while_loop(lambda v: v.sum() < 10, lambda v: v + made.more(), x)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (nested, "made[0]"),
+        (in_a_tuple, "made[0]"),
+        *((other_kinds(kind), "made") for kind in (OrderedDict, Counter)),
+        *(
+            (f, "made")
+            for f in (of_an_array, of_a_set, of_an_object, of_an_iterator, in_a_ternary, in_an_operand, in_a_test)
+        ),
+        *((f, "made") for f in (of_functions, of_a_loop_function)),
+    ],
+)
+def test_whatever_is_changed_in_place_on_one_way_is_refused(function: Any, name: str) -> None:
+    with pytest.raises(graphc.TraceError) as caught:
+        run(function, X)
+    assert str(caught.value).startswith(f"[GC124] {name} is changed in place under a condition")
+
+
+def leaves_objects_alone(self, x):
+    held, other = Counts(), Counts()
+    if x.sum() > 10:
+        held.number = 5
+        inner = Counts()
+        inner.more()
+        x = x * inner.number
+    return x * held.number + other.more()
+
+
+def test_attributes_that_are_set_by_name_are_names() -> None:
+    for factor in (1, 100):
+        assert run(leaves_objects_alone, X * factor).asnumpy().tolist() == (X * factor * 5 * (factor > 1) + 1).tolist()
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,62 @@ def outer_name(self, x):
     return x * k
 
 
+def inner_functions_return(self, x):
+    def first(v):
+        for i in range(2):
+            if v[i] > 1:
+                return v[i], i
+        return v.sum(), -1
+
+    def add(v):
+        if v.sum() > 0:
+            return
+        ops.assign_add(self.p, v)
+
+    add(x)
+    (a, i), (b, j) = first(x), first(-x)
+    return a + b, i, j
+
+
+def leaves_a_loop_by_return(self, x):
+    i = 0
+    while True:
+        i += 1
+        if x.sum() > 5:
+            return x, i
+        if i > 3:
+            return -x, 0
+        x = x + 1
+
+
+def names_given_in_tests(self, x):
+    b = d = x.mean()
+    if (a := x.sum()) > 2 and (b := x.max()) > 1.5:
+        a = a + b
+    elif (c := x.min()) < -1 or (self.n is None and (d := x.max()) > 0):
+        a = a - c
+    while (left := 9 - x.sum()) > 0:
+        x = x + 1
+        if left < 2:
+            break
+    else:
+        x = x * 2
+    return x, a, b, d, left
+
+
+def several_targets(self, x):
+    y, k, m = x + 1, 0, [1, 2, 3]
+    if x.sum() > 0:
+        k = 1
+        y[k], k, *m[1:] = y[0] * 3, 0, 7, 8
+    else:
+        y[k], (y[1], m[k]) = x[1], (x[0], 5)
+        k = 1
+    held = y[0] = top = x.max()
+    a: Tensor = y[k]
+    return y, k, m, held, top, a
+
+
 def outcome(body, sample, mode):
     graphc.set_context(mode=mode)
     try:
@@ -197,6 +253,7 @@ def plain(x):
 BODIES = [
     written_only_where_it_counts, chain, ternaries, numbers, returns, after_a_break, a_tensor_counts_from_a_number, built_in,
     chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
+    inner_functions_return, leaves_a_loop_by_return, names_given_in_tests, several_targets,
 ]  # fmt: skip
 
 
@@ -266,9 +323,23 @@ def flag_and_sum(self, x):
     return k
 
 
+def looked_up(self, x):
+    k = 2 if x.sum() > 0 else 3
+    return {2: x}.get(k, -x)
+
+
+def member(self, x):
+    k = 2 if x.sum() > 0 else 3
+    return x * len({k, 2})
+
+
 @pytest.mark.parametrize(
     ("body", "error", "message"),
     [
+        *(
+            (body, TypeError, "a number that a tensor decides is a key of a dict or set")
+            for body in (looked_up, member)
+        ),
         (strings, TypeError, "'positive' if the condition holds and the Python value 'negative' if not"),
         (loses, TypeError, "different shapes or dtypes"),
         (several, ValueError, "a condition must be one element, this one is f32[2]"),

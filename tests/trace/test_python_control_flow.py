@@ -366,7 +366,12 @@ class RangeOfTensor(nn.Cell):
     [
         (OneSided, tensor(1.0), "GC121", "'y' is not set in the `else` branch"),
         (FirstInLoop, tensor(1.0), "GC124", "'seen' is first set inside a loop"),
-        (SometimesNothing, tensor(1.0), "GC122", "returns a tensor on one way and nothing on another"),
+        (
+            SometimesNothing,
+            tensor(1.0),
+            "GC122",
+            "the returned value is a tensor f32\\[1\\] if the condition holds and the Python value None",
+        ),
         (Grows, tensor(1.0), "GC123", "the loop carries"),
         (Kinds, tensor(1.0), "GC122", "if the condition holds"),
         (Many, tensor(1.0, 2.0), "GC120", "a condition must be one element"),

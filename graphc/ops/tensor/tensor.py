@@ -360,7 +360,16 @@ class TracedTensor(Tensor):
     def tensor_type(self) -> TensorType:
         return self._type
 
-    __hash__ = Tensor.__hash__
+    def __hash__(self) -> int:
+        if self.is_number and self._array is None:
+            # Other keys of a dict would be compared with the number that it stands for.
+            raise TraceTypeError(
+                "a number that a tensor decides is a key of a dict or set: its value is not known while the Cell is compiled",
+                loc=user_loc(),
+                details=[f"the number is {self.tensor_type}"],
+                help="choose with `if k == 1: ... elif k == 2: ...`, or read a row of a tensor: table[k]",
+            )
+        return id(self)
 
 
 def tensor(
