@@ -24,6 +24,9 @@ class Recorder(Protocol):
     @property
     def counts(self) -> bool: ...
 
+    @property
+    def compared(self) -> bool: ...
+
     def record(
         self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
     ) -> tuple[Tensor, ...]: ...

@@ -132,6 +132,11 @@ class GraphRecorder(dispatch.Recorder):
         return bool(self.root.counted)
 
     @property
+    def compared(self) -> bool:
+        """Whether the traces for several sizes are compared, so that nothing may be chosen by a size."""
+        return self.root.apart
+
+    @property
     def root(self) -> GraphRecorder:
         """The recorder of the whole graph, of which this one may record a branch."""
         return self if self.parent is None else self.parent.root
