@@ -122,6 +122,8 @@ class GraphRecorder(dispatch.Recorder):
         self.counted: list[Node] = []
         #: Of the outermost one: whether equal numbers are constants of their own, of which each may depend on a size.
         self.apart = False
+        #: Of the outermost one: the arguments of the whole graph.
+        self.given: Any = ()
         self.row_reads: set[Value] = set()  # rows read from tables whose gradients may be RowTensors
         self._places: Places = parent._places if parent else {}
         self._constants: dict[Any, tuple[Value, Any]] = {}
