@@ -240,7 +240,8 @@ def _goes_across(x: Tensor, at: int) -> bool:
     """Whether what lies beside each other goes through softmax along an axis together."""
     active = dispatch.recorder.get()
     if active is not None and active.compared:
-        return not active.counts  # One way for all sizes: of what is counted there may be nothing, which has no greatest.
+        # One way for all sizes. Of what is counted there may be nothing, and nothing has no greatest.
+        return not active.counts
     return x.shape[at] > 0 and math.prod(x.shape[at + 1 :]) >= _BESIDE
 
 
