@@ -26,6 +26,9 @@ class Recorder(Protocol):
 
     def forgives(self, error: Exception) -> bool: ...
 
+    @property
+    def compared(self) -> bool: ...
+
     def record(
         self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
     ) -> tuple[Tensor, ...]: ...

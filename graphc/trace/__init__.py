@@ -60,7 +60,7 @@ def trace(
         node = tracer.graph.add("Input", types=(x.tensor_type,), name=name)
         symbols.append(tracer.wrap(node.outputs[0], x.is_number))
         inputs[len(symbols) - 1] = node.id
-    args, kwargs = unflatten(structure, symbols)
+    args, kwargs = tracer.given = unflatten(structure, symbols)
     tracer.unnamed = {node for place, node in inputs.items() if names[place] not in _parameters(cell)}
     try:
         with tracer.active():
@@ -83,6 +83,7 @@ def trace(
         tracer.cells.clear()
         tracer.calls.clear()
         tracer.names.clear()
+        tracer.given = ()
     updates = [(node_id, tracer.state[id(p)]) for node_id, p in tracer.params.items() if id(p) in tracer.written]
     names = [tracer.graph.node(inputs[i]).name if i in inputs else name for i, name in enumerate(names)]
     tracer.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)

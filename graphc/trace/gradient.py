@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad, name_of
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.rows import RowTensor
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.ops.tensor.tree import flatten, map_tensors, tensors
 from graphc.trace import untrained
 from graphc.trace.recorder import CallRecord, GraphRecorder
@@ -52,10 +52,11 @@ def gradient(
     if isinstance(options, GradOperation):
         options = ValueAndGrad(sens_param=options.sens_param, selection=options)
     args, sens, given = _split_sens(fn, args, options.sens_param)
+    places = frozenset(i for i, x in enumerate(args) if _is_differentiable(recorder, x))
     # Marked numbers become variables once, so that the call and the request mean the same ones.
     args = separated(recorder, fn, tuple(_variables(x) for x in args))
     record = forward(recorder, fn, args)
-    request = _request(fn, weights, args, options)
+    request = _request(fn, weights, args, places, options)
     outputs = first_output(fn, record.result) if options.has_aux else record.result
     if request.parameters and not recorder.immediate:
         ys = [recorder.resolve(y) for y in tensors(outputs)]
@@ -113,13 +114,16 @@ def _variables(x: Any) -> Any:
 # ---- what is asked for
 
 
-def _request(fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: ValueAndGrad) -> _Request:
+def _request(
+    fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], places: Container[int], options: ValueAndGrad
+) -> _Request:
+    """places: of the arguments that there are gradients for."""
     selection = options.selection
     if selection is not None:
         everything = selection.get_all or not selection.get_by_list
         chosen = args if selection.get_all else args[:1]
         return _Request(
-            tuple(x for x in chosen if everything and _is_differentiable(x)),
+            tuple(x for i, x in enumerate(chosen) if everything and i in places),
             _parameters(weights) if selection.get_by_list else (),
         )
     positions = options.positions
@@ -131,12 +135,28 @@ def _request(fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], option
                 loc=user_loc(),
                 help="positions count from 0",
             )
-    return _Request(tuple(args[p] for p in wanted if _is_differentiable(args[p])), _parameters(weights))
+    inside = [p % len(args) for p in wanted]
+    return _Request(tuple(args[p] for p in inside if p in places), _parameters(weights))
 
 
-def _is_differentiable(x: Any) -> bool:
-    """Tensors and marked nests; other Python values are constants."""
-    return isinstance(x, (Tensor, *NESTS))
+def _is_differentiable(recorder: GraphRecorder, x: Any) -> bool:
+    """Tensors, marked nests, and in a graph nests that hold what it computes; other Python values are constants.
+
+    As in MindSpore, a nest that is not marked is a constant where it is an argument of the whole graph, or nothing is compiled.
+    """
+    if isinstance(x, (Tensor, *NESTS)):
+        return True
+    if recorder.immediate or not isinstance(x, (tuple, list, dict)):
+        return False
+    computed = any(isinstance(t, (TracedTensor, Parameter)) for t in tensors(x))
+    return computed and not any(x is nest for nest in _nests(recorder.root.given))
+
+
+def _nests(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, (tuple, list, dict)):
+        yield tree
+        for x in tree.values() if isinstance(tree, dict) else tree:
+            yield from _nests(x)
 
 
 def _parameters(weights: Any) -> tuple[Parameter, ...]:
@@ -166,7 +186,7 @@ def first_output(fn: Callable[..., Any], result: Any) -> Any:
 def _arranged(request: _Request, grads: list[Tensor], weights: Any, options: ValueAndGrad) -> Any:
     """The gradients in the structure that the options ask for."""
     rest = iter(grads)
-    inputs = tuple(map_tensors(lambda _: next(rest), x) for x in request.inputs)
+    inputs = tuple(_without_numbers(map_tensors(lambda _: next(rest), x)) for x in request.inputs)
     by_list: Any = tuple(rest)
     selection = options.selection
     if selection is not None:
@@ -184,6 +204,15 @@ def _arranged(request: _Request, grads: list[Tensor], weights: Any, options: Val
         return by_list
     for_inputs = inputs[0] if len(inputs) == 1 else inputs
     return for_inputs if weights is None else (for_inputs, by_list)
+
+
+def _without_numbers(tree: Any) -> Any:
+    """The nest with zeros for its numbers, which are constants."""
+    if type(tree) in (int, float):
+        return type(tree)(0)
+    if type(tree) is dict:
+        return {k: _without_numbers(v) for k, v in tree.items()}
+    return type(tree)(map(_without_numbers, tree)) if type(tree) in (tuple, list) else tree
 
 
 # ---- the call that is differentiated

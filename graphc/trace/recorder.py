@@ -125,6 +125,8 @@ class GraphRecorder(dispatch.Recorder):
             self.number = parent.root.counting.enter(self)
         #: Of the outermost one: whether equal numbers are constants of their own, of which each may depend on a size.
         self.apart = False
+        #: Of the outermost one: the arguments of the whole graph.
+        self.given: Any = ()
         self.row_reads: set[Value] = set()  # rows read from tables whose gradients may be RowTensors
         self._places: Places = parent._places if parent else {}
         self._constants: dict[Any, tuple[Value, Any]] = {}
@@ -134,6 +136,11 @@ class GraphRecorder(dispatch.Recorder):
         """Whether the graph counts something, so that sizes may depend on it."""
         counting = self.root.counting
         return counting is not None and bool(counting.nodes)
+
+    @property
+    def compared(self) -> bool:
+        """Whether the traces for several sizes are compared, so that nothing may be chosen by a size."""
+        return self.root.apart
 
     @property
     def root(self) -> GraphRecorder:

@@ -121,6 +121,11 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[tuple[Any, ...]]]] = {
         (4, 8),
         [(floats(n, 2, 40),) for n in (1, 3, 5)],
     ),
+    "softmax across what varies": (
+        lambda: Net(lambda self, x: (ops.softmax(x, 1), ops.cross_entropy(x[..., :-1], ops.argmax(x[..., 1:], 1)))),
+        {"inputs0": {2: (8, 20)}},
+        [(floats(2, 3, n),) for n in (5, 9, 18, 20)],
+    ),
     "joined": (
         lambda: Net(lambda self, x: (lambda first: (ops.concat((first, x), 1).sum(1), ops.concat((first, x * 2, first), 1)))(
                         self.first.broadcast_to((x.shape[0], 1, 4))),

@@ -103,3 +103,22 @@ def test_what_does_not_fit(make, error):
     with pytest.raises(error) as caught:
         make()
     assert isinstance(caught.value, graphc.GraphcError)
+
+
+BIASED: dict[str, tuple[nn.Cell, tuple[int, ...]]] = {
+    "Dense": (nn.Dense(2, 3, bias_init="ones"), (4, 2)),
+    "Conv1d": (nn.Conv1d(2, 3, 1, has_bias=True, bias_init="ones"), (1, 2, 4)),
+    "Conv2d": (nn.Conv2d(2, 3, 1, has_bias=True, bias_init="ones"), (1, 2, 4, 4)),
+    "Conv3d": (nn.Conv3d(2, 3, 1, has_bias=True, bias_init="ones"), (1, 2, 2, 4, 4)),
+    "Conv2dTranspose": (nn.Conv2dTranspose(2, 3, 1, has_bias=True, bias_init="ones"), (1, 2, 4, 4)),
+    "Conv3dTranspose": (nn.Conv3dTranspose(2, 3, 1, has_bias=True, bias_init="ones"), (1, 2, 2, 4, 4)),
+}
+
+
+@pytest.mark.parametrize("name", BIASED)
+def test_a_bias_can_be_turned_off(name: str) -> None:
+    layer, shape = BIASED[name]
+    x = Tensor(random(*shape))
+    before = layer(x).asnumpy()
+    layer.has_bias = False
+    np.testing.assert_allclose(layer(x).asnumpy(), before - 1, atol=1e-5)

@@ -224,3 +224,75 @@ def test_each_place_of_a_tensor_has_its_own_gradient():
         np.testing.assert_allclose(held.asnumpy(), x)
         # d/da of 2 a b at b = a, where b moves with a, too.
         np.testing.assert_allclose(nested.asnumpy(), 4 * x)
+
+
+def test_nests_of_what_a_graph_computes_have_gradients():
+    """Those that are arguments of the whole graph, or hold constants alone, have none, as in MindSpore."""
+
+    def loss(pair, x):
+        return (pair[0] * x).sum() + (pair[1] * x * x).sum()
+
+    def of_dict(pair, x):
+        return loss((pair["a"], pair["b"]), x)
+
+    def construct(self, x, given):
+        a, b = x * 1.0, x * 2.0
+        first = graphc.grad(loss, 0)
+        both = graphc.grad(loss, (0, 1))((a, b), x)
+        return (
+            first((a, b), x),
+            first([a, a], x),
+            graphc.grad(of_dict, 0)({"a": a, "b": b}, x),
+            first((a, 2.0), x),
+            first((self.w, b), x),
+            both,
+            ops.GradOperation(get_all=True)(loss)((a, b), x),
+            graphc.value_and_grad(loss, 0)((a, b), x)[1],
+            (first(given, x), first((self.known, self.known), x)),
+        )
+
+    x = np.array([1.0, 2.0, 3.0], np.float32)
+    net = cell(construct, w=weight(3), known=Tensor(x))
+    made = graphc.compile(net, x, (x, x))(x, (x, x))
+    pair, whole = (x, x * x), x + 4 * x * x
+    for place in (0, 7):
+        np.testing.assert_allclose(np.stack([g.asnumpy() for g in made[place]]), pair)
+    assert isinstance(made[1], list)
+    np.testing.assert_allclose(np.stack([g.asnumpy() for g in made[1]]), pair)
+    np.testing.assert_allclose(made[2]["b"].asnumpy(), x * x)
+    np.testing.assert_allclose(made[3][0].asnumpy(), x)
+    assert made[3][1] == 0.0
+    np.testing.assert_allclose(made[4][1].asnumpy(), x * x)
+    for place in (5, 6):
+        nest, dx = made[place]
+        np.testing.assert_allclose(np.stack([g.asnumpy() for g in nest]), pair)
+        np.testing.assert_allclose(dx.asnumpy(), whole)
+    assert made[8] == ((), ())
+
+
+def test_steps_inside_of_a_step_are_differentiated():
+    """A loss after a gradient step on a nest of weights: meta-learning."""
+
+    def loss(w, x):
+        return ((ops.tanh(x * w[0]) * w[1]) ** 2).sum()
+
+    def after(u, v, x):
+        w = (u * 1.0, v * 1.0)
+        for _ in range(2):
+            w = tuple(a - 0.1 * g for a, g in zip(w, graphc.grad(loss, 0)(w, x), strict=True))
+        return loss(w, x)
+
+    x, u, v = (np.float32(k) for k in ([0.3, 0.7], [1.0, 2.0], [0.5, -1.0]))
+    found = graphc.jit(lambda u, v, x: graphc.grad(after, (0, 1))(u, v, x))(Tensor(u), Tensor(v), Tensor(x))
+
+    def exact(u, v):
+        for _ in range(2):
+            t = np.tanh(x * u)
+            u, v = u - 0.1 * 2 * t * v * v * (1 - t * t) * x, v - 0.1 * 2 * t * t * v
+        return ((np.tanh(x * u) * v) ** 2).sum()
+
+    u, v, x = (k.astype(np.float64) for k in (u, v, x))
+    for k in range(2):
+        e = np.eye(2)[k] * 1e-5
+        assert float(found[0][k]) == pytest.approx((exact(u + e, v) - exact(u - e, v)) / 2e-5, rel=1e-4)
+        assert float(found[1][k]) == pytest.approx((exact(u, v + e) - exact(u, v - e)) / 2e-5, rel=1e-4)

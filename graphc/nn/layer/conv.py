@@ -71,7 +71,7 @@ class _Conv(Cell):
 
     def _convolve(self, x: Tensor) -> Tensor:
         y: Tensor = self.conv2d(x, self.weight)
-        if self.bias is not None:
+        if self.has_bias and self.bias is not None:
             y = self.bias_add(y, self.bias)
         return y
 

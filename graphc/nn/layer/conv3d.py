@@ -82,9 +82,8 @@ class Conv3d(Cell):
                 f"Conv3d: x is {x.tensor_type}, expected five axes and {self.in_channels} channels (axis 1)",
                 loc=user_loc(),
             )
-        return ops.conv3d(
-            x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group
-        )
+        bias = self.bias if self.has_bias else None
+        return ops.conv3d(x, self.weight, bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
 
     def extend_repr(self) -> str:
         return described(self)
@@ -151,7 +150,7 @@ class Conv3dTranspose(Cell):
             )
         steps = (self.stride, self.dilation, self.group, self.output_padding)
         y = ops.conv3d_transpose(x, self.weight, self.pad_mode, self.padding, *steps)
-        return y if self.bias is None else y + ops.reshape(self.bias, (1, -1, 1, 1, 1))
+        return y if not self.has_bias or self.bias is None else y + ops.reshape(self.bias, (1, -1, 1, 1, 1))
 
     def extend_repr(self) -> str:
         return described(self)

@@ -65,7 +65,7 @@ class Conv2dTranspose(_Conv):
         size, pads = self._placed((x.shape[2], x.shape[3]))
         shape = (x.shape[0], self.out_channels, *size)
         y = ops.conv2d_transpose(x, self.weight, shape, pads, self.stride, self.dilation, self.group)
-        return y if self.bias is None else ops.bias_add(y, self.bias)
+        return y if not self.has_bias or self.bias is None else ops.bias_add(y, self.bias)
 
     def _placed(self, size: Pair) -> tuple[Pair, Pad]:
         """Height and width of the result, and the padding of the convolution that it is the gradient of."""

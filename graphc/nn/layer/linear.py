@@ -88,7 +88,7 @@ class Dense(Cell):
         y = self.matmul(ops.reshape(x, (-1, self._own_in)), self.weight)
         if self._rows > 1:
             y = parts.summed(y, MODEL)
-        if self.bias is not None:
+        if self.has_bias and self.bias is not None:
             y = self.bias_add(y, self.bias)
         if self.activation is not None:
             y = self.activation(y)
@@ -173,7 +173,7 @@ class BiDense(Cell):
         rows = ops.reshape(ops.transpose(self.weight, (1, 0, 2)), (self.in1_channels, -1))
         half = ops.reshape(ops.matmul(a, rows), (-1, self.out_channels, self.in2_channels))
         y = ops.reduce_sum(half * ops.expand_dims(b, 1), 2)
-        y = y if self.bias is None else ops.bias_add(y, self.bias)
+        y = y if not self.has_bias or self.bias is None else ops.bias_add(y, self.bias)
         return ops.reshape(y, (*input1.shape[:-1], self.out_channels))
 
     def extend_repr(self) -> str:
