@@ -31,12 +31,11 @@ def _half(w: Writer, n: View, re: str, *im: str) -> str:
     _check(n)
     axis, size = n["axis"], n["size"]
     half = n.types[0].shape[axis]
+    parts = (re, *im)
     if n.type.size and size > half:
-        re, *im = (
-            _whole(w, part, axis, size - half, negative)
-            for part, negative in zip((re, *im), (False, True), strict=False)
-        )
-    return _transformed(w, n, n.type, (re, *im), True)[0]
+        signed = zip(parts, (False, True), strict=True)
+        parts = tuple(_whole(w, part, axis, size - half, negative) for part, negative in signed)
+    return _transformed(w, n, n.type, parts, True)[0]
 
 
 def _whole(w: Writer, part: str, axis: int, count: int, negative: bool) -> str:
