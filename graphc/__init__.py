@@ -214,6 +214,7 @@ def __getattr__(name: str) -> Any:
     module = _MODULE_OF[name]
     with importing:
         value = import_module(f"graphc.{name}") if module == "graphc" else getattr(import_module(module), name)
+        value = import_module("graphc.signatures").accepting(value, __name__)
     globals()[name] = value
     return value
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from graphc import processes
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.signatures import accept
 
 GRAPH_MODE = 0
 
@@ -301,3 +302,6 @@ def reset_parallel() -> None:
     global _settings
     _settings = ParallelSettings()
     _changed()
+
+
+accept(globals(), ("get_context", "set_context"), __name__)

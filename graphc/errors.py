@@ -18,6 +18,8 @@ from types import CodeType, FrameType
 from graphc.codes import CODES as CODES
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+#: The file of what stands around constructors.
+_WRAPPERS = os.path.join(_PACKAGE, "signatures.py")
 #: Folders of the package whose lines count as the user's: they are written like user code.
 _USER_CODE = (os.path.join(_PACKAGE, "examples") + os.sep,)
 
@@ -87,7 +89,10 @@ def _place(frame: FrameType) -> Loc | None:
 def maker_loc(instance: object) -> Loc | None:
     """The user's line that makes an instance, whose `__init__` is running: not one inside of that."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_name == "__init__" and instance is frame.f_locals.get("self"):
+    while frame is not None and (
+        (frame.f_code.co_name == "__init__" and instance is frame.f_locals.get("self"))
+        or frame.f_code.co_filename == _WRAPPERS
+    ):
         frame = frame.f_back
     return None if frame is None else user_loc(frame)
 

@@ -29,7 +29,7 @@ from graphc.errors import (
     user_loc,
 )
 from graphc.frames import clean, is_own, place
-from graphc.suggest import nearest_argument, question
+from graphc.signatures import accepting, refuse_call, wrappers
 from graphc_codegen.forks import lock
 
 P = ParamSpec("P")
@@ -155,85 +155,24 @@ def door(function: Callable[P, R], module: str) -> Callable[P, R]:
             raise
 
     call.__module__ = module
+    wrappers[call] = call
     return call
 
 
-#: The door of each function that has one, and of each door itself.
-_doors: dict[Any, Any] = {}
-
-
 def doors(members: dict[str, Any], names: Iterable[str], module: str) -> None:
-    """Put doors in the place of functions among the members of a module: names of one function stay names of one function."""
+    """Put doors in the place of functions among the members of a module: names of one function stay names of one function.
+    For classes it is `graphc.signatures.accept`.
+    """
     for name in names:
         function = members[name]
         if isinstance(function, FunctionType):
-            if function not in _doors:
+            if function not in wrappers:
                 made = door(function, module)
                 made.__qualname__ = name  # By which it is pickled.
-                _doors[function] = _doors[made] = made
-            members[name] = _doors[function]
-
-
-def constructor(function: Callable[P, None], owner: str) -> Callable[P, None]:
-    """An `__init__` of a class of graphc's: arguments that are not those of its signature are an ArgumentTypeError, and what it
-    raises has the user's frames alone.
-    """
-
-    @functools.wraps(function)
-    def init(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            try:
-                function(*args, **kwargs)
-            except TypeError as error:
-                refuse_call(function, error, owner if owner[0] != "_" else type(args[0]).__name__)
-                raise
-        except Exception as error:
-            clean(error)
-            raise
-
-    return init
-
-
-def refuse_call(function: Callable[..., Any], error: TypeError, name: str = "") -> None:
-    """Raise ArgumentTypeError (GC100) in place of an error that the call of a function raised before its first line: that of
-    arguments which it has not, or which are missing. So too if it hands its arguments on to a function that has them not.
-    `name` is what users know the function by, if not its own.
-    """
-    if isinstance(error, GraphcError) or not (_before_first_line(error) or _handed_on(function, error)):
-        return
-    name = name or function.__name__.strip("_")
-    known = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values() if p.name != "self"]
-    accepted = inspect.Signature(known)
-    # From Python 3.13 on a suggestion may follow, which the arguments make needless.
-    what = str(error).partition("() ")[2].partition(". Did you mean")[0]
-    given = re.search(r"unexpected keyword argument '(\w+)'", what)
-    raise ArgumentTypeError(
-        f"{name}: {what}; {_how_called(function, accepted)}",
-        loc=user_loc(),
-        help=question(nearest_argument(given[1], accepted.parameters)) if given else None,
-    ) from None
-
-
-def _how_called(function: Callable[..., Any], accepted: inspect.Signature) -> str:
-    """What arguments a function takes; where its signature leaves that open, as its docstring begins."""
-    kinds = {p.kind for p in accepted.parameters.values()}
-    told = (inspect.getdoc(function) or "").partition("\n\n")[0]
-    open_ended = kinds and kinds <= {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    return " ".join(told.split()) if told and open_ended else f"its arguments are {accepted}"
-
-
-def _before_first_line(error: TypeError) -> bool:
-    return error.__traceback__ is not None and error.__traceback__.tb_next is None
-
-
-def _handed_on(function: Callable[..., Any], error: TypeError) -> bool:
-    """Whether an error is that of a call in a function's own lines, which has arguments of any number or name to hand on."""
-    entries = _entries(error.__traceback__)
-    code = getattr(function, "__code__", None)
-    if len(entries) != 2 or code is None or entries[1].tb_frame.f_code is not code:
-        return False
-    any_number = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    return bool(any_number and re.match(r"\S+\(\) (missing|takes|got an unexpected|got multiple)", str(error)))
+                wrappers[function] = made
+            members[name] = wrappers[function]
+        else:
+            accepting(function, module)
 
 
 def _refuse(function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

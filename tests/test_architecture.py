@@ -38,6 +38,7 @@ BASE = {
         "paths",
         "processes",
         "scripts",
+        "signatures",
         "suggest",
     )
 }
@@ -55,13 +56,14 @@ ALLOWED = {
     "graphc.grammar": {"graphc.errors", "graphc.codes"},
     "graphc.instead": set(),
     "graphc.suggest": {"graphc.errors", "graphc.instead"},
+    "graphc.signatures": {f"graphc.{m}" for m in ("dispatch", "errors", "frames", "suggest")},
     "graphc.frames": {"graphc.errors", "graphc.debug"},
     "graphc.paths": {"graphc.errors", "graphc.frames", "graphc.instead", "graphc.suggest"},
-    "graphc.failures": {f"graphc.{m}" for m in ("attached", "dispatch", "errors", "debug", "frames", "suggest")}
+    "graphc.failures": {f"graphc.{m}" for m in ("attached", "dispatch", "errors", "debug", "frames", "signatures")}
     | {"graphc_codegen.forks"},
     "graphc.files": {"graphc.errors"},
     "graphc.scripts": {"graphc.errors", "graphc.debug", "graphc.suggest"},
-    "graphc.context": {"graphc.errors", "graphc.processes"},
+    "graphc.context": {"graphc.errors", "graphc.processes", "graphc.signatures"},
     "graphc.processes": {"graphc.debug", "graphc.errors", "graphc.suggest", "graphc_codegen.links"},
     "graphc.ir": BASE,
     "graphc.ops": IR | {"graphc_codegen.forks"},

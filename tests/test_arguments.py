@@ -371,7 +371,7 @@ WINDOWS = {
     **dict.fromkeys(
         ["kernel_size", "dilation", "block_size", "block_shape", "upscale_factor", "downscale_factor", "groups"], 1
     ),
-    **dict.fromkeys(["stride", "padding", "output_padding", "output_size"], 0),
+    **dict.fromkeys(["stride", "padding", "pads", "output_padding", "output_size"], 0),
 }
 NO_SIZES = [-1, (-1,) * 2, 2.5, np.float32(2), (2.5,), "a", ((1,),), (1, 2, 3, 4, 5, 6, 7)]
 #: Their images are not what follows from the name.
@@ -395,7 +395,7 @@ def windowed():
             function = getattr(owner, name)
             parameters = inspect.signature(function).parameters if inspect.isfunction(function) else {}
             named = [p for p in parameters if p in WINDOWS]
-            if named and name != "convolution":  # Which is given what others have checked.
+            if named:
                 axes = next((int(n) for n in "123" if f"{n}d" in name), 2)
                 given = {p: 2 for p in named if parameters[p].default is inspect.Parameter.empty}
                 shapes = {

@@ -12,6 +12,7 @@ from graphc.amp.precision import (
     get_white_list,
 )
 from graphc.amp.scalers import DynamicLossScaler, LossScaler, StaticLossScaler, all_finite
+from graphc.signatures import accept
 
 __all__ = [
     "DynamicLossScaleManager",
@@ -27,3 +28,5 @@ __all__ = [
     "get_black_list",
     "get_white_list",
 ]
+
+accept(globals(), __all__, __name__)

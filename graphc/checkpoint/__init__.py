@@ -9,6 +9,7 @@ from graphc.checkpoint.into_net import load_param_into_net
 from graphc.checkpoint.loading import load_checkpoint, load_checkpoint_async
 from graphc.checkpoint.saving import async_ckpt_thread_status, save_checkpoint
 from graphc.checkpoint.torch_names import TORCH_NAMES, Rule, rename_torch
+from graphc.signatures import accept
 
 __all__ = [
     "TORCH_NAMES",
@@ -22,3 +23,5 @@ __all__ = [
     "safetensors_to_ckpt",
     "save_checkpoint",
 ]
+
+accept(globals(), __all__, __name__)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from graphc.dataset import config as config
 from graphc.dataset.digits import Digits, load_digits
 from graphc.frames import clean
+from graphc.signatures import accept, accepting
 from graphc.suggest import no_member
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ __all__ = [
     "rng", "transforms", "vision", "zip",
 ]  # fmt: skip
 
+accept(globals(), ("Digits", "load_digits"), __name__)
+
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
@@ -81,7 +84,7 @@ def __getattr__(name: str) -> Any:
             clean(error)
             raise
     module = import_module(f"graphc.dataset.{_MODULE_OF[name]}")
-    value = module if _MODULE_OF[name] == name else getattr(module, name)
+    value = module if _MODULE_OF[name] == name else accepting(getattr(module, name), __name__)
     globals()[name] = value
     return value
 

@@ -13,6 +13,7 @@ from graphc.arguments import no_effect, only
 from graphc.dataset.checks import INT32_MAX, integer, truth
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.tensor import seed as global_seed
+from graphc.signatures import accept
 
 #: MindSpore's default, which means: draw a new seed for each iterator.
 UNSET = 5489
@@ -123,7 +124,11 @@ def _remembered(name: str, argument: str, default: Any, check: Callable[[str, An
     signature = inspect.Signature([inspect.Parameter(argument, inspect.Parameter.POSITIONAL_OR_KEYWORD)])
 
     def setter(*given: Any, **named: Any) -> None:
-        _settings[name] = check(name, signature.bind(*given, **named).arguments[argument])
+        try:
+            value = signature.bind(*given, **named).arguments[argument]
+        except TypeError as error:
+            raise ArgumentTypeError(f"set_{name}: takes one argument, {argument}: {error}", loc=user_loc()) from None
+        _settings[name] = check(name, value)
         if _settings[name] != default:
             no_effect("dataset.config", f"set_{name}", why)
 
@@ -196,3 +201,6 @@ def load(file: str) -> None:
         )
     for name, value in stored.items():
         setters[name](value)
+
+
+accept(globals(), [name for name in globals() if name.startswith(("get_", "set_"))] + ["load"], __name__)

@@ -8,6 +8,7 @@ from graphc.experimental.optim import SGD as _SGD
 from graphc.experimental.optim import AdamW as _AdamW
 from graphc.experimental.optim.optimizer import Stepping
 from graphc.ops.tensor.tensor import Tensor
+from graphc.signatures import accept
 
 
 class AdamW(_AdamW):
@@ -63,3 +64,5 @@ class SGD(_SGD):
 
 
 __all__ = ["SGD", "Adam", "AdamW", "FusedAdamW"]
+
+accept(globals(), __all__, __name__)

@@ -15,6 +15,7 @@ from graphc.nn.optim import *
 from graphc.nn.rates import *
 from graphc.nn.train import *
 from graphc.nn.train.accumulate import MicroBatch as _MicroBatch  # noqa: F401, the name that wrappers import
+from graphc.signatures import accept
 from graphc.suggest import no_member
 
 #: Names of graphc.nn.metrics, which is imported when one is first asked for: most programs that start measure nothing yet.
@@ -35,6 +36,7 @@ else:
         *(name for module in (cell, layer, loss, rates, train, optim) for name in module.__all__),
         *_METRICS,
     ]
+    accept(globals(), (name for name in __all__ if name not in _METRICS), __name__)
 
 
 def __getattr__(name: str) -> Any:

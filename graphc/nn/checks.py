@@ -33,6 +33,22 @@ def wrong_value(owner: str, name: str, expected: str, value: Any, help: str | No
     return ArgumentValueError(f"{owner}: {name} must be {expected}, got {value!r}", loc=user_loc(), help=help)
 
 
+def trained(owner: str, p: Parameter, complex_numbers: bool = False) -> None:
+    """ArgumentTypeError GC142 for a parameter that is no float one; complex_numbers: nor a complex one."""
+    kind = p.tensor_type
+    if kind.is_float or (kind.is_complex and complex_numbers):
+        return
+    raise ArgumentTypeError(
+        f"{owner}: {named(p)} cannot be trained: "
+        + ("its updates are those of real numbers" if kind.is_complex else "only float parameters have gradients"),
+        code="GC142",
+        loc=user_loc(),
+        help="keep its parts as two float Parameters, of which ops.Complex() makes one; mint.optim.SGD takes complex ones"
+        if kind.is_complex
+        else f"make it Parameter(..., name={p.name!r}, requires_grad=False)",
+    )
+
+
 def integer(owner: str, name: str, value: Any, least: int = 1) -> int:
     """An int of at least `least`."""
     if not is_int(value):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
 from graphc.ir.types import FLOATS
 from graphc.numpy.convert import common, elements, floats, name_of, promoted, result, tensor
 from graphc.ops.declared.rules import broadcast_shapes, normalize_axes, reduced_shape
@@ -229,12 +229,24 @@ def _known(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 
 
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The mean of the elements that are not NaN, in a float dtype if given, else float32 or the wider one of a; NaN of none."""
+    """The mean of the elements that are not NaN, in a float dtype if given, else float32 or the wider one of a; NaN of none.
+
+    With another dtype it is MindSpore's: the sum in that dtype, divided in the one that it has together with a's, of integers
+    without its fraction. Raises DTypeError for bool of bools.
+    """
     x = tensor("nanmean", a, "a")
-    axes = normalize_axes("nanmean", axis, x.ndim)
-    total = nansum(floats(x), axes, "float32" if dtype is None else dtype, keepdims)
-    made = ops.div(*promoted(floats(total), _known(x, axes, bool(keepdims))))
-    return made if dtype is None or name_of(dtype) not in FLOATS else cast_to(made, name_of(dtype))
+    axes, wanted = normalize_axes("nanmean", axis, x.ndim), "float32" if dtype is None else name_of(dtype)
+    count = _known(x, axes, bool(keepdims))
+    if wanted in FLOATS:
+        made = ops.div(*promoted(floats(nansum(floats(x), axes, wanted, keepdims)), count))
+        return made if dtype is None else cast_to(made, wanted)
+    kind = common(wanted, x.tensor_type.dtype)
+    if kind == "bool":
+        raise DTypeError(f"nanmean: {x.tensor_type} has no mean in bool", loc=user_loc())
+    # Of bools MindSpore's sum is whether one is True, and so is its count.
+    count = cast_to(cast_to(count, "bool"), kind) if x.tensor_type.dtype == "bool" else cast_to(count, kind)
+    total = cast_to(nansum(x, axes, wanted, keepdims), kind)
+    return ops.div(total, count) if kind in FLOATS else ops.truncate_div(total, count)
 
 
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:

@@ -16,11 +16,13 @@ from graphc.ops.tensor.parameter import ParameterTuple as ParameterTuple
 from graphc.ops.tensor.rows import RowTensor as RowTensor
 from graphc.ops.tensor.tensor import Tensor as Tensor
 from graphc.ops.user_kernels import custom as custom
+from graphc.signatures import accept
 from graphc.suggest import no_member
 
 if not TYPE_CHECKING:
     _OWN = ("Parameter", "ParameterTuple", "RowTensor", "Tensor", "custom", "mutable")
     __all__ = list(dict.fromkeys((*_OWN, *functional.__all__, *gradients.__all__, *primitives.__all__)))
+    accept(globals(), __all__, __name__)
 
     def __getattr__(name: str) -> Any:
         try:

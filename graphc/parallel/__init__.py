@@ -41,6 +41,7 @@ from graphc.parallel.settings import (  # noqa: F401, training cells written for
     reset_auto_parallel_context,
     set_auto_parallel_context,
 )
+from graphc.signatures import accept
 
 __all__ = [
     "GlobalComm",
@@ -60,3 +61,5 @@ __all__ = [
     "reset_auto_parallel_context",
     "set_auto_parallel_context",
 ]
+
+accept(globals(), __all__, __name__)

@@ -11,6 +11,7 @@ from graphc.amp import (
     build_train_network,
 )
 from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
+from graphc.signatures import accept
 from graphc.train import amp, callback, metrics, serialization
 from graphc.train.callback import *
 from graphc.train.dataset_helper import DatasetHelper, connect_network_with_dataset
@@ -54,3 +55,4 @@ __all__ = [
 ]  # fmt: skip
 if not TYPE_CHECKING:
     __all__ += metrics.__all__
+    accept(globals(), __all__, __name__)

@@ -93,6 +93,16 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[tuple[Any, ...]]]] = {
         (4,),
         [(floats(n, 2, 6, 6),) for n in (2, 3, 4)],
     ),
+    "transforms": (
+        lambda: Net(
+            lambda self, x: (
+                ops.abs(ops.rfft(x, dim=1)), ops.irfft(ops.rfft(x) * Tensor(2j)), ops.imag(ops.fft2(x)).mean(0),
+                ops.real(ops.ifft(x, 37, 1)).sum(0), ops.hfft(x, dim=2), ops.fft(ops.Complex()(x, x * x)).sum(0),
+            )
+        ),
+        (4, 8),
+        [(floats(n, 6, 5),) for n in (1, 3, 4, 7)],
+    ),
     "volumes": (
         lambda: Net(
             lambda self, x: self.back(self.conv(x)).mean((2, 3)), conv=nn.Conv3d(2, 3, 3), back=nn.Conv3dTranspose(3, 2, 2, 2)
@@ -272,6 +282,7 @@ def test_gradients_for_padded_inputs_are_cut_and_weights_of_padding_are_nothing(
 
 
 REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
+    "a transform along it": (lambda self, x: ops.abs(ops.rfft(x, dim=0)), "RFFT: it mixes elements along axis 0"),
     "last rows": (lambda self, x: x[-2:], "it reads padding along axis 0 where there are few real elements"),
     "every second row from the end": (lambda self, x: x[::-2], "where it reads along axis 0 depends on the padding"),
     "cut": (lambda self, x: x.reshape(3, -1), "it cuts a padded axis"),

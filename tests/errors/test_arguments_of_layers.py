@@ -2,12 +2,83 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from enum import Enum
+
 import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, mint, nn, ops
+from graphc import Tensor, amp, checkpoint, common, dataset, experimental, mint, nn, ops, parallel, train
+from graphc import numpy as mnp
+from graphc.errors import GraphcError
+from graphc.nn.probability import bijector, distribution
 from tests.errors.messages import X, refused
+
+#: Where users find what they call.
+OWNERS = (
+    graphc, amp, bijector, checkpoint, common.initializer, dataset, dataset.config, dataset.transforms, dataset.vision,
+    distribution, experimental.optim, experimental.optim.lr_scheduler, mint, mint.linalg, mint.nn, mint.nn.functional,
+    mint.optim, mint.special, mnp, mnp.fft, nn, ops, parallel, train,
+)  # fmt: skip
+
+
+def called():
+    """(name, function or class, what it is called with in any case) of all that users call; methods with an object of none."""
+    seen = set()
+    for owner in OWNERS:
+        for name in getattr(owner, "__all__", [n for n in dir(owner) if n.startswith(("get_", "set_"))]):
+            member = getattr(owner, name)
+            if (
+                id(member) in seen
+                or member is graphc.debug
+                or not getattr(member, "__module__", "").startswith("graphc")
+            ):
+                continue
+            seen.add(id(member))
+            if inspect.isfunction(member):
+                yield f"{owner.__name__}.{name}", member, ()
+            elif inspect.isclass(member) and not issubclass(member, (BaseException, Enum)):
+                if not inspect.isabstract(member):
+                    yield f"{owner.__name__}.{name}", member, ()
+                for key in dir(member):
+                    held = inspect.getattr_static(member, key)
+                    ours = inspect.isfunction(held) and held.__module__.startswith("graphc")
+                    if ours and id(held) not in seen and not key.startswith("_") and key not in ("construct", "bprop"):
+                        seen.add(id(held))
+                        yield f"{owner.__name__}.{name}.{key}", held, (object(),)
+
+
+def wrong_calls(function, given):
+    """Arguments by position and by name that a function cannot be called with: unknown, missing, doubled, too many."""
+    parameters = list(inspect.signature(function).parameters.values())[len(given) :]
+    kinds = [p.kind for p in parameters]
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        yield (), {"no_such_argument": 1}
+    if any(p.default is p.empty and "VAR" not in p.kind.name for p in parameters):
+        yield (), {}
+    if kinds and kinds[0] is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+        yield (None,), {parameters[0].name: None}
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        yield (None,) * (len(kinds) + 1), {}
+
+
+def test_arguments_that_nothing_has():
+    """Of everything that users call: one error with a code, a name and the user's line."""
+    wrong, count = {}, 0
+    for name, function, given in called():
+        for args, kwargs in wrong_calls(function, given):
+            count += 1
+            try:
+                function(*given, *args, **kwargs)
+                wrong[name, args, *kwargs] = "nothing raised"
+            except Exception as error:
+                told = isinstance(error, GraphcError) and isinstance(error, TypeError) and error.loc is not None
+                if not told or not re.match(r"\[GC100\] \w+: (got|missing|takes|needs) ", str(error)):
+                    wrong[name, args, *kwargs] = f"{type(error).__name__}: {error}".partition("\n")[0]
+    assert not wrong
+    assert count > 6000
 
 
 def test_arguments_that_a_layer_has_not():
@@ -20,6 +91,23 @@ def test_arguments_that_a_layer_has_not():
         (lambda: nn.Dense(2), "Dense: missing 1 required positional argument: 'out_channels'; its", None),
         (lambda: ops.concat([X], dim=0), "concat: got an unexpected keyword argument 'dim'; its", "axis"),
         (lambda: mint.nn.Linear(2, 2, has_bias=True), "Linear: got an unexpected keyword argument 'has_bias'", "bias"),
+        (lambda: nn.ReLU(1, 2), "ReLU: takes from 0 to 1 positional arguments but 2 were given; its", None),
+        (
+            lambda: dataset.NumpySlicesDataset([1, 2], sufle=True),
+            "NumpySlicesDataset: got an unexpected keyword argument 'sufle'; its arguments are (data, column_names=None",
+            None,
+        ),
+        (lambda: dataset.DigitsDataset().batch(2, drop_remaindr=True), "batch: got an unexpec", "drop_remainder"),
+        (lambda: dataset.DigitsDataset().batch(), "batch: missing 1 required positional argument: 'batch_size'", None),
+        (lambda: dataset.vision.Resize(interpolaton=1), "Resize: got an unexpected keyword", "interpolation"),
+        (lambda: common.initializer.HeNormal(mod="fan_in"), "HeNormal: got an unexpected keyword argument", "mode"),
+        (lambda: common.initializer.initializer("ones", shap=2), "initializer: got an unexpected keyword", "shape"),
+        (lambda: graphc.grad(ops.sin, gradposition=0), "grad: got an unexpected keyword argument", "grad_position"),
+        (lambda: train.LossMonitor(1, per_print_times=1), "LossMonitor: got multiple values for argument", None),
+        (lambda: train.Model(), "Model: missing 1 required positional argument: 'network'", None),
+        (lambda: graphc.save_checkpoint(), "save_checkpoint: missing 2 required positional arguments", None),
+        (lambda: amp.DynamicLossScaler(scale=1), "DynamicLossScaler: got an unexpected keyword", None),
+        (lambda: train.Callback(1), "Callback: takes no arguments", None),
     ):
         error = refused(call, "GC100", words, TypeError)
         assert meant is None or f"did you mean {meant}?" in str(error)
@@ -31,6 +119,11 @@ def test_arguments_that_a_layer_has_not():
     with pytest.raises(TypeError, match="__init__") as caught:
         Own()
     assert not isinstance(caught.value, graphc.GraphcError)
+
+    class Mixed(train.Callback, Own):
+        """With a constructor behind that of a class without one."""
+
+    assert isinstance(Mixed(3), nn.Cell)
 
 
 def test_padding_and_classes():

@@ -181,6 +181,12 @@ def test_names_of_state_and_what_a_checkpoint_holds():
         (lambda w: optim.SGD([{"params": w, "beta": 1}], 0.1), ArgumentValueError, "'beta', which is no option"),
         (lambda w: optim.SGD([{"lr": 0.1}], 0.1), ArgumentValueError, "a group has no params"),
         (lambda w: optim.Adam(w, betas=(0.9, 1.0)), ArgumentValueError, r"betas\[1\] must be below 1"),
+        (
+            lambda w: optim.Adam([Parameter(Tensor(1j), name="z")]),
+            ArgumentTypeError,
+            "updates are those of real numbers",
+        ),
+        (lambda w: optim.SGD([Parameter(1, name="n")], 0.1), ArgumentTypeError, "only float parameters have gradients"),
         (lambda w: optim.Adam(w, weight_decay=-1.0), ArgumentValueError, "weight_decay must be"),
         (lambda w: optim.Rprop(w, etas=(1.5, 1.2)), ArgumentValueError, "below 1 and above 1"),
         (lambda w: optim.Rprop([{"params": w, "weight_decay": 1.0}]), ArgumentValueError, "only signs"),
@@ -195,6 +201,29 @@ def test_names_of_state_and_what_a_checkpoint_holds():
 def test_bad_arguments(make, error, message):
     with pytest.raises(error, match=message):
         make(weights())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        {"momentum": 0.9, "dampening": 0.3, "maximize": True},
+    ],
+)
+def test_sgd_of_complex_parameters_is_that_of_their_parts(options):
+    z = np.array([1 + 2j, 3 - 1j], np.complex64)
+    gradients = (np.array([1 + 1j, 2 - 4j], np.complex64), np.array([-3 + 1j, 0.5j], np.complex64))
+
+    def trained(*parts):
+        held = [Parameter(Tensor(part(z).copy()), name=f"w{k}") for k, part in enumerate(parts)]
+        optimizer = mint_optim.SGD(held, 0.1, **options)
+        for g in gradients:
+            optimizer(tuple(Tensor(part(g).copy()) for part in parts))
+        return [p.asnumpy() for p in held]
+
+    (made,), (real, imaginary) = trained(np.asarray), trained(np.real, np.imag)
+    np.testing.assert_allclose(made, real + 1j * imaginary, rtol=1e-6)
 
 
 def test_gradients_that_do_not_fit_change_nothing():

@@ -238,6 +238,11 @@ def test_an_own_optimizer() -> None:
         (lambda p: nn.SGD([Tensor(1.0)]), TypeError, "parameters must be Parameters, got Tensor"),
         (lambda p: nn.SGD([p[0], p[0]]), ValueError, "two parameters are named 'fc.weight'"),
         (lambda p: nn.SGD([Parameter(1, name="n")]), TypeError, r"n i32\[\] cannot be trained"),
+        (
+            lambda p: nn.SGD([Parameter(Tensor(1j), name="n")]),
+            TypeError,
+            r"n c\d+\[\] cannot be trained: its updates are",
+        ),
         (lambda p: nn.Adam(p, beta1=1.0), ValueError, "Adam: beta1 must be between 0 and 1, got 1.0"),
         (lambda p: nn.Adam(p, beta2=1), TypeError, "Adam: beta2 must be a float, got int"),
         (lambda p: nn.Adam(p, eps=0.0), ValueError, "eps must be a finite number > 0"),

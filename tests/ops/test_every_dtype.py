@@ -77,7 +77,7 @@ OF_ANOTHER_DTYPE = {
     "numpy maximum": "MindSpore's: beside a number the tensor's own",
     "numpy minimum": "MindSpore's: beside a number the tensor's own",
     "numpy asfarray": "always floats",
-    "numpy nanmean": "always floats",
+    "numpy nanmean": "MindSpore's: divided in the dtype that it has with the tensor's",
     "numpy signbit": "MindSpore's: always bool",
     "ops zero_": "in place",
     "Tensor zero_": "in place",

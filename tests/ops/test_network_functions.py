@@ -232,6 +232,18 @@ def test_ctc_of_lengths_and_classes_out_of_range():
     )
     with pytest.raises(graphc.ShapeError, match="ctc_loss: log_probs are"):
         ops.ctc_loss(x, targets, Tensor(int32(1)), wanted)
+    for lengths, words in (
+        ((given, wanted), r"input_lengths\[4\] is 5, expected 0 to 4, the steps of log_probs"),
+        ((Tensor(int32(4, -1, 4, 4, 4)), wanted), r"input_lengths\[1\] is -1, expected 0 to 4"),
+        (
+            (Tensor(int32(4, 0, 4, 4, 4)), Tensor(int32(2, 0, 3, 1, 2))),
+            r"target_lengths\[2\] is 3, expected 0 to 2, the columns",
+        ),
+    ):
+        with pytest.raises(graphc.ArgumentValueError, match=words):
+            ops.ctc_loss(x, targets, *lengths)
+    with pytest.raises(graphc.ShapeError, match="make them rows of a matrix"):
+        ops.ctc_loss(x, targets.reshape(-1), given, wanted)
     with pytest.raises(graphc.ArgumentValueError, match="blank must be one of 3"):
         nn.CTCLoss(3)(x, targets, given, wanted)
     alone = nn.CTCLoss(reduction="none")(x[:, 0], targets[0], Tensor(int32(4)), Tensor(int32(2)))

@@ -15,12 +15,15 @@ from graphc.dataset.transforms.arrays import (
 )
 from graphc.dataset.transforms.compositions import Compose, RandomApply, RandomChoice, RandomOrder
 from graphc.frames import clean
+from graphc.signatures import accept
 from graphc.suggest import no_member
 
 __all__ = [
     "Compose", "Concatenate", "Duplicate", "Fill", "Mask", "OneHot", "PadEnd", "RandomApply", "RandomChoice", "RandomOrder",
     "Relational", "TypeCast", "Unique",
 ]  # fmt: skip
+
+accept(globals(), __all__, __name__)
 
 if not TYPE_CHECKING:  # For type checkers the module has its names and no others.
 

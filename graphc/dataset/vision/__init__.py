@@ -29,6 +29,7 @@ from graphc.dataset.vision.tones import (
     RandomSolarize,
 )
 from graphc.frames import clean
+from graphc.signatures import accept
 from graphc.suggest import no_member
 
 __all__ = [
@@ -63,6 +64,8 @@ __all__ = [
     "ToPIL",
     "ToTensor",
 ]  # fmt: skip
+
+accept(globals(), __all__, __name__)
 
 if not TYPE_CHECKING:  # For type checkers the module has its names and no others.
 

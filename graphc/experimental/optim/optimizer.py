@@ -36,6 +36,8 @@ class Optimizer(Cell):
     region: Region | None = "optimizer"
     #: Whether the keys of groups are those of `defaults` and no others.
     closed = False
+    #: Whether updates treat real and imaginary parts alike, so that complex parameters may be trained; None: anything may be.
+    linear: bool | None = None
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         super().__init__(auto_prefix=False)
@@ -57,6 +59,9 @@ class Optimizer(Cell):
             raise checks.wrong_type(owner, "param_group", "a dict", param_group)
         made = {**self.defaults, "weight_decay": self.defaults.get("weight_decay", 0.0), **param_group}
         members = made["params"] = _members(owner, made.get("params"), self.parameters)
+        if self.linear is not None:
+            for p in members:
+                checks.trained(owner, p, complex_numbers=self.linear)
         if self.closed and (unknown := [k for k in made if k not in self.defaults and k not in _KEYS]):
             raise ArgumentValueError(
                 f"{owner}: a group has {unknown[0]!r}, which is no option of it",
@@ -118,6 +123,7 @@ class Stepping(Optimizer):
     """An optimizer that updates one parameter after the other, by `update`, with numbers of its group made by `prepare`."""
 
     closed = True
+    linear: bool | None = False
     #: The Parameter that counts steps; None: none does.
     counter: str | None = "step_t"
 

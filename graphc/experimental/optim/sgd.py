@@ -15,10 +15,12 @@ class SGD(Stepping):
 
     The first step takes v = g, without dampening. With nesterov w -= lr * (g + momentum * v), for which momentum must be
     positive and dampening 0. weight_decay * w is added to g, maximize takes -g. All of them are numbers, of a group its own.
-    State: "accum.<parameter>" (v), "stat.<parameter>" (1 until the first step, then 0). See Optimizer for the rest.
+    Parameters may be complex. State: "accum.<parameter>" (v), "stat.<parameter>" (1 until the first step, then 0). See
+    Optimizer for the rest.
     """
 
     counter = None
+    linear = True
 
     def __init__(
         self,
@@ -52,7 +54,7 @@ class SGD(Stepping):
         if not momentum:
             return (ops.assign(weight, weight - numbers * gradient),)
         later = momentum * accum + (gradient * (1.0 - dampening) if dampening else gradient)
-        first = stat > 0
+        first = (ops.real(stat) if stat.tensor_type.is_complex else stat) > 0
         v = ops.select(first, gradient, later)
         step = gradient + momentum * v if group["nesterov"] else v
         w = weight - numbers * step

@@ -9,6 +9,7 @@ from graphc.exports.onnx_model import (
     arrays,
     cumulative,
     elementwise,
+    fourier,
     lu,
     network,
     order,
@@ -21,7 +22,7 @@ from graphc.exports.onnx_model.writer import Body, Scope, View, Writer, types_of
 from graphc.ir import Graph, Node, TensorType, Value
 
 #: The modules that declare rules.
-ROOMS = (arrays, cumulative, elementwise, lu, network, order, randomness, reductions, triangular)
+ROOMS = (arrays, cumulative, elementwise, fourier, lu, network, order, randomness, reductions, triangular)
 
 
 def translate(w: Writer, graph: Graph, scope: Scope) -> list[str]:

@@ -13,5 +13,8 @@ from graphc.mint.nn.padding import *
 from graphc.mint.nn.padding import __all__ as _padding
 from graphc.mint.nn.pooling import *
 from graphc.mint.nn.pooling import __all__ as _pooling
+from graphc.signatures import accept
 
 __all__ = [*_activations, *_layers, *_losses, *_normalization, *_padding, *_pooling, "functional"]
+
+accept(globals(), __all__, __name__)

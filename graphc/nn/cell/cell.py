@@ -7,7 +7,6 @@ from typing import Any, Self
 from graphc import dispatch
 from graphc.arguments import no_effect
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, TraceError, maker_loc, user_loc
-from graphc.failures import constructor
 from graphc.frames import clean
 from graphc.instead import instead
 from graphc.ir import Region
@@ -21,6 +20,7 @@ from graphc.ops.primitives import Cast
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 from graphc.ops.tensor.tensor import Tensor
+from graphc.signatures import constructor
 from graphc.suggest import no_attribute
 
 

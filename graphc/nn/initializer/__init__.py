@@ -7,6 +7,8 @@ from graphc.nn.initializer.base import *
 from graphc.nn.initializer.distributions import *
 from graphc.nn.initializer.make import *
 from graphc.nn.initializer.structured import *
+from graphc.signatures import accept
 
 if not TYPE_CHECKING:
     __all__ = [name for module in (base, distributions, make, structured) for name in module.__all__]
+    accept(globals(), __all__, __name__)

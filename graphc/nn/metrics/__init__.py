@@ -12,6 +12,7 @@ from graphc.nn.metrics.curves import *
 from graphc.nn.metrics.numbers import *
 from graphc.nn.metrics.occlusion import *
 from graphc.nn.metrics.surface import *
+from graphc.signatures import accept
 
 if not TYPE_CHECKING:
     __all__ = [
@@ -19,3 +20,4 @@ if not TYPE_CHECKING:
         for module in (base, bleu, by_name, classification, confusion, curves, numbers, occlusion, surface)
         for name in module.__all__
     ]
+    accept(globals(), __all__, __name__)

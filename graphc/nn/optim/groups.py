@@ -85,13 +85,7 @@ def _list(owner: str, name: str, parameters: Any) -> list[Any]:
 def _check_parameter(owner: str, p: Any) -> None:
     if not isinstance(p, Parameter):
         raise ArgumentTypeError(f"{owner}: parameters must be Parameters, got {type(p).__name__}", loc=user_loc())
-    if not p.tensor_type.is_float:
-        raise ArgumentTypeError(
-            f"{owner}: {checks.named(p)} cannot be trained: only float parameters have gradients",
-            code="GC142",
-            loc=user_loc(),
-            help=f"make it Parameter(..., name={p.name!r}, requires_grad=False)",
-        )
+    checks.trained(owner, p)
 
 
 def _group(owner: str, index: int, group: dict[str, Any], decay: Decay) -> list[Member]:

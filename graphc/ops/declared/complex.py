@@ -14,6 +14,7 @@ from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, Strided, TypeRule, Types
 from graphc.ir.types import COMPLEX, contiguous_strides
+from graphc.ops.declared import padding
 from graphc.ops.declared.rules import Array, broadcast_shape, check_dtype, floats, same_dtype, unbroadcast
 
 #: The complex dtype whose parts are of a dtype.
@@ -62,6 +63,7 @@ op(
     # The second is that of the conjugate.
     grad=lambda g, n, dy: [unbroadcast(g, g.Real(dy), n.real), unbroadcast(g, g.Neg(g.Imag(dy)), n.imag)],
     lower=Kernel(_complex_lower, tuple(WHOLE)),
+    pad=padding.elementwise,
     samples=lambda: [
         Sample((floats(3, 5), floats(3, 5, seed=1)), grad=(0, 1)),
         Sample((floats(3, 1), floats(4, seed=1)), grad=(0, 1)),
@@ -102,6 +104,7 @@ op(
     infer=_of_complex("Conj", False),
     ref=np.conj,
     grad=lambda g, n, dy: [g.Conj(dy)],
+    pad=padding.alike,
     samples=_samples,
     doc="the conjugate",
 )
@@ -113,6 +116,7 @@ op(
     ref=np.real,
     grad=lambda g, n, dy: [g.Cast(dy, dtype=n.type(n.x).dtype)],
     lower=Strided(_part_of(0)),
+    pad=padding.alike,
     samples=_samples,
     doc="the real part",
 )
@@ -124,6 +128,7 @@ op(
     ref=np.imag,
     grad=_imag_grad,
     lower=Strided(_part_of(1)),
+    pad=padding.alike,
     samples=_samples,
     doc="the imaginary part",
 )

@@ -13,6 +13,7 @@ from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Types
 from graphc.ir.types import COMPLEX
+from graphc.ops.declared import padding
 from graphc.ops.declared.batching import Mapped, along
 from graphc.ops.declared.complex import WHOLE, complexes
 from graphc.ops.declared.rules import Array, check_dtype, floats, normalize_axes, require_axis
@@ -57,6 +58,7 @@ op(
     # The matrix is symmetric; its conjugate comes from how gradients of complex results are taken.
     grad=lambda g, n, dy: [g.FFT(dy, axes=n.axes, inverse=n.inverse, norm=n.norm)],
     batch=_batch,
+    pad=padding.along("axes"),
     samples=lambda: [
         Sample((complexes(3, 5),), {"axes": (1,)}, grad=(0,)),
         Sample((complexes(4, 6),), {"axes": (0, 1), "inverse": True}, grad=(0,)),
@@ -113,6 +115,7 @@ op(
     ref=lambda x, axis, norm: np.fft.rfft(x, axis=axis, norm=norm),
     grad=_rfft_grad,
     batch=along("axis"),
+    pad=padding.along("axis"),
     samples=lambda: [
         Sample((floats(3, 5),), {"axis": 1}, grad=(0,)),
         Sample((floats(4, 6),), {"axis": 0, "norm": "ortho"}, grad=(0,)),
@@ -147,6 +150,7 @@ op(
     ref=lambda x, axis, size, norm: np.fft.irfft(x, size, axis, norm),
     grad=_irfft_grad,
     batch=along("axis"),
+    pad=padding.along("axis"),
     samples=lambda: [
         Sample((complexes(3, 3),), {"axis": 1, "size": 5}, grad=(0,)),
         Sample((complexes(4, 6),), {"axis": 0, "size": 6, "norm": "ortho"}, grad=(0,)),

@@ -337,6 +337,20 @@ def rows(*own: int) -> PadRule:
     return rule
 
 
+def along(attribute: str) -> PadRule:
+    """An op that goes along the axis, or axes, which an attribute says, and treats all others alike. Those are not padded."""
+
+    def rule(p: Padded) -> list[Axes]:
+        (axes,), given = p.axes, p.node.attrs[attribute]
+        over = (given,) if isinstance(given, int) else given
+        padded = [k for k in over if is_padded(axes[k])]
+        if padded:
+            raise p.refuse(f"it mixes elements along axis {padded[0]}")
+        return [tuple(plain(n) if k in over else axes[k] for k, n in enumerate(t.shape)) for t in p.node.types]
+
+    return rule
+
+
 def matrices(p: Padded) -> list[Axes]:
     """An op that treats matrices alike, which are in the last two axes of its operands; these are not padded."""
     return list(rows(*range(max(t.rank for t in p.types) - 2))(p))

@@ -25,9 +25,19 @@ Pad = tuple[int, int, int, int]
 Pair = tuple[int, int]
 
 
+def pair(owner: str, name: str, value: Any) -> Pair:
+    """An int, or one for each axis of an image, at least 1; other values are refused by name."""
+    first, second = per_axis(owner, name, value, 2)
+    return first, second
+
+
 def same_pad(size: Pair, kernel: Pair, stride: Pair, dilation: Pair) -> Pad:
     """(top, bottom, left, right) for ceil(size / stride) windows; an odd element goes to the end."""
     pads: list[int] = []
+    kernel, stride, dilation = (
+        pair("same_pad", name, value)
+        for name, value in (("kernel", kernel), ("stride", stride), ("dilation", dilation))
+    )
     for n, k, s, d in zip(size, kernel, stride, dilation, strict=True):
         total = max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
         pads += (total // 2, total - total // 2)
@@ -37,18 +47,24 @@ def same_pad(size: Pair, kernel: Pair, stride: Pair, dilation: Pair) -> Pad:
 def convolution(
     x: Tensor,
     weight: Tensor,
-    pads: Sequence[int] = (0, 0, 0, 0),
-    stride: Sequence[int] = (1, 1),
-    dilation: Sequence[int] = (1, 1),
+    pads: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+    dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of [N,C,H,W] with [out,C/groups,kh,kw]; pads are (top, bottom, left, right).
+    """Cross-correlation of [N,C,H,W] with [out,C/groups,kh,kw]; pads are (top, bottom, left, right), one for both ends of each
+    axis, or one for all.
 
     Output channels are divided into groups as the input channels are, and see those of their own group only. Raises
-    ShapeError where channels and groups do not fit, or the window does not fit the image.
+    ShapeError where channels and groups do not fit, or the window does not fit the image, ArgumentValueError and
+    ArgumentTypeError for other steps, spreads and padding than windows have.
     """
     per_axis("convolution", "groups", groups, 1)
-    geometry = {"pad": tuple(pads), "stride": tuple(stride), "dilation": tuple(dilation)}
+    geometry = {
+        "pad": tuple(p for ends in both_ends("convolution", "pads", pads, 2) for p in ends),
+        "stride": pair("convolution", "stride", stride),
+        "dilation": pair("convolution", "dilation", dilation),
+    }
     if groups == 1:
         return call("Conv2D", x, weight, **geometry)
     channels, out = x.shape[1], weight.shape[0]
@@ -59,11 +75,6 @@ def convolution(
             loc=user_loc(),
         )
     return call("GroupedConv2D", x, weight, **geometry, groups=groups)
-
-
-def _two(name: str, value: Any) -> Pair:
-    first, second = per_axis("conv2d", name, value, 2)
-    return first, second
 
 
 def unpadded(owner: str, pad_mode: str, padding: Any) -> None:
@@ -100,7 +111,7 @@ def conv2d(
         raise ShapeError(
             f"conv2d: x is {kinds[0]} and weight is {kinds[1]}, expected [N,C,H,W] and [out,in,kh,kw]", loc=user_loc()
         )
-    strides, dilations = _two("stride", stride), _two("dilation", dilation)
+    strides, dilations = pair("conv2d", "stride", stride), pair("conv2d", "dilation", dilation)
     pads: Sequence[int] = (0, 0, 0, 0)
     if pad_mode in ("same", "valid"):
         unpadded("conv2d", pad_mode, padding)

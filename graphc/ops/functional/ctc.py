@@ -56,7 +56,8 @@ def ctc_loss(
     log_probs: float32 or float64 [T, N, C], logarithms of probabilities; targets: int32 or int64 [N, S], classes other than
     `blank`; input_lengths and target_lengths: [N], up to T and S. loss: [N], or by `reduction` the sum, or the mean of the losses
     divided by their target's length. It is inf where a target does not fit its input, or 0 with zero_infinity, without a
-    gradient; NaN for lengths or classes out of range. log_alpha: [N, T, 2 S + 1], which has no gradient; -inf beyond the lengths.
+    gradient; NaN for classes out of range, and where only a compiled step knows the lengths for these, too.
+    log_alpha: [N, T, 2 S + 1], which has no gradient; -inf beyond the lengths.
     The gradient for log_probs is that for numbers under a log_softmax: exp(log_probs) less the share of each class.
     In a compiled step the recursion over T is unrolled. Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError.
     """
@@ -117,11 +118,27 @@ def _check(x: Tensor, labels: Tensor, given: Tensor, wanted: Tensor, blank: Any,
             f" {given.tensor_type} and {wanted.tensor_type}, expected"
             " [T, N, C], [N, S], [N] and [N]",
             loc=user_loc(),
+            help="targets one behind the other: make them rows of a matrix, filled up behind their ends with any class"
+            if labels.ndim == 1
+            else None,
         )
+    _check_lengths("input_lengths", given, x.shape[0], "steps of log_probs")
+    _check_lengths("target_lengths", wanted, labels.shape[1], "columns of targets")
     if isinstance(blank, bool) or not isinstance(blank, int) or not isinstance(zero_infinity, bool):
         raise ArgumentTypeError("ctc_loss: blank must be an int, zero_infinity a bool", loc=user_loc())
     if not 0 <= blank < x.shape[2]:
         raise ArgumentValueError(f"ctc_loss: blank must be one of {x.shape[2]} classes, got {blank}", loc=user_loc())
+
+
+def _check_lengths(name: str, lengths: Tensor, most: int, of: str) -> None:
+    """ArgumentValueError for one that is out of range, where the values are known."""
+    values = [] if lengths.array is None else lengths.array.tolist()
+    wrong = [(i, v) for i, v in enumerate(values) if not 0 <= v <= most]
+    if wrong:
+        place, value = wrong[0]
+        raise ArgumentValueError(
+            f"ctc_loss: {name}[{place}] is {value}, expected 0 to {most}, the {of}", loc=user_loc()
+        )
 
 
 def _alphas(x: Tensor, labels: Tensor, given: Tensor, blank: int) -> list[Tensor]:

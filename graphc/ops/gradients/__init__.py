@@ -9,6 +9,8 @@ from graphc.ops.gradients.custom import *
 from graphc.ops.gradients.derivatives import *
 from graphc.ops.gradients.hypermap import *
 from graphc.ops.gradients.reverse import *
+from graphc.signatures import accept
 
 if not TYPE_CHECKING:
     __all__ = [name for module in (custom, derivatives, hypermap, reverse) for name in module.__all__]
+    accept(globals(), __all__, __name__)

@@ -8,8 +8,9 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.failures import door, refuse_call
+from graphc.failures import door
 from graphc.ops.tensor.tensor import Tensor
+from graphc.signatures import refuse_call
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from graphc.ops.tensor.arrays import aligned
 from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo, only_here
 from graphc.ops.tensor.tensor import Array, Tensor, to_array
 from graphc.processes import AxisCut, Cut, StageCut
+from graphc.signatures import caller
 
 _numbers = itertools.count()
 
@@ -55,7 +55,7 @@ class Parameter(ParameterExtras, Tensor):
     ) -> None:
         only_here(storage_format, device)
         active: Any = dispatch.recorder.get()
-        if active is not None and not active.immediate and not is_library(sys._getframe(1).f_code.co_filename):
+        if active is not None and not active.immediate and not is_library(caller().f_code.co_filename):
             raise TraceError(
                 "a Parameter is made inside construct: construct runs once, when the Cell is compiled",
                 code="GC141",

@@ -11,7 +11,8 @@ import numpy as np
 
 from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
-from graphc.failures import door, refuse_call
+from graphc.failures import door
+from graphc.signatures import refuse_call
 
 
 class _Required:

@@ -18,8 +18,11 @@ from graphc.experimental.optim.lr_scheduler.decays import (
 )
 from graphc.experimental.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from graphc.experimental.optim.lr_scheduler.sequence import SequentialLR
+from graphc.signatures import accept
 
 __all__ = [
     "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR",
     "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]  # fmt: skip
+
+accept(globals(), __all__, __name__)
