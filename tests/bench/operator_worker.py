@@ -40,13 +40,13 @@ def _solve(t: Any, a: Any, b: Any) -> Any:
     return ops.matrix_solve(a, b)
 
 
-def _rfft2(t: Any, x: Any) -> Any:
+def _transformed(t: Any, name: str, x: Any) -> Any:
     """By torch.fft, which `mint` has not."""
     if hasattr(t, "fft"):
-        return t.fft.rfft2(x)
+        return getattr(t.fft, name)(x)
     from graphc import ops
 
-    return ops.rfft2(x)
+    return getattr(ops, name)(x)
 
 
 #: By name. Nobody tuned for these sizes.
@@ -198,7 +198,11 @@ CASES: dict[str, Case] = {
     "mean of chosen rows": Case(lambda t, f, x: x[x[:, 0] > 0].mean(0), ((8192, 128),)),
     "places of the chosen": Case(lambda t, f, x: t.nonzero(x > 0), (_ROWS,), gradients=False),
     "distinct numbers": Case(lambda t, f, x: t.unique(t.floor(x * 1000)), ((100000,),), gradients=False),
-    "rfft2": Case(lambda t, f, x: t.abs(_rfft2(t, x)), ((16, 3, 64, 64),)),
+    "rfft2": Case(lambda t, f, x: t.abs(_transformed(t, "rfft2", x)), ((16, 3, 64, 64),)),
+    "rfft of rows": Case(lambda t, f, x: _transformed(t, "rfft", x), ((64, 1024),), gradients=False),
+    "rfft of long rows": Case(lambda t, f, x: _transformed(t, "rfft", x), ((8, 8192),), gradients=False),
+    "fft of rows": Case(lambda t, f, x: _transformed(t, "fft", x), ((64, 1024),), gradients=False),
+    "rfft of odd rows": Case(lambda t, f, x: t.abs(_transformed(t, "rfft", x)), ((64, 729),)),
     "sort of one row": Case(lambda t, f, x: t.sort(x)[0], ((200000,),)),
     # Layers.
     "softmax of short rows": Case(lambda t, f, x: f.softmax(x, -1), ((8, 8, 256, 64),)),
