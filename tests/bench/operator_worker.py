@@ -288,6 +288,8 @@ CASES: dict[str, Case] = {
     "linear of tokens": Case(lambda t, f, x, w, b: f.linear(x, w, b), ((8, 100, 96), (384, 96), (384,))),
     "linear to one": Case(lambda t, f, x, w, b: f.linear(x, w, b), ((4096, 256), (1, 256), (1,))),
     "linear from three": Case(lambda t, f, x, w, b: f.linear(x, w, b), ((20000, 3), (64, 3), (64,))),
+    "matmul of two terms": Case(lambda t, f, x, y: t.matmul(x, y), ((1024, 2), (2, 1024))),
+    "linear from two": Case(lambda t, f, x, w, b: f.linear(x, w, b), ((4096, 2), (512, 2), (512,))),
     "matmul with a batch": Case(lambda t, f, x, y: t.matmul(x, y), ((16, 1, 50, 60), (8, 60, 70))),
     "vectors": Case(lambda t, f, x, y: t.dot(x, y), (_FLAT, _FLAT)),
     "einsum bilinear": Case(lambda t, f, x, y, z: t.einsum("bi,oij,bj->bo", x, y, z), ((64, 40), (50, 40, 40), (64, 40))),
