@@ -147,6 +147,7 @@ CASES: dict[str, Case] = {
     "pad, reflected": Case(lambda t, f, x: f.pad(x, (2, 2, 2, 2), mode="reflect"), (_IMAGES,)),
     "pixel_shuffle": Case(lambda t, f, x: f.pixel_shuffle(x, 2), (_IMAGES,)),
     "unfold": Case(lambda t, f, x: f.unfold(x, (3, 3), padding=1), ((4, 16, 56, 56),)),
+    "unfold, windows side by side": Case(lambda t, f, x: f.unfold(x, (2, 2), stride=2), (_IMAGES,)),
     "fold": Case(lambda t, f, x: f.fold(x, (56, 56), (3, 3), padding=1), ((4, 144, 3136),)),
     "index_select of rows": Case(lambda t, f, x, i: t.index_select(x, 0, i), (_ROWS, (2000,)), {1: 512}),
     "index_select of columns": Case(lambda t, f, x, i: t.index_select(x, 1, i), (_ROWS, (700,)), {1: 1024}),
