@@ -153,6 +153,11 @@ def _fourier_work(p: Params) -> Work:
     return Work(_product(p, "outer", "count", "size") * 2.5 * math.log2(p["size"] + 1))
 
 
+def _fourier_rows_work(p: Params) -> Work:
+    size = p["split"][0] * p["split"][1]
+    return Work(p["rows"] * size * 2.5 * math.log2(size + 1))
+
+
 def _fourier_outputs(p: Params) -> int:
     return 1 if "target" in p["whole"] else 2
 
@@ -254,6 +259,9 @@ KERNEL_FACTS = {
     "fourier": KernelFacts(outputs=_fourier_outputs, scratch=True, work=_fourier_work),
     "fourier_real": KernelFacts(outputs=_fourier_outputs, scratch=True, work=_fourier_work),
     "fourier_half": KernelFacts(scratch=True, work=_fourier_work),
+    "fourier_rows": KernelFacts(outputs=_fourier_outputs, scratch=True, work=_fourier_rows_work),
+    "fourier_rows_real": KernelFacts(outputs=_fourier_outputs, scratch=True, work=_fourier_rows_work),
+    "fourier_rows_half": KernelFacts(scratch=True, work=_fourier_rows_work),
     "cholesky": KernelFacts(work=_factor_work),
     "lu": KernelFacts(outputs=3, scratch=True, work=_lu_work),
     "lu_solve": KernelFacts(scratch=True, work=_lu_solve_work),

@@ -40,13 +40,13 @@ def _solve(t: Any, a: Any, b: Any) -> Any:
     return ops.matrix_solve(a, b)
 
 
-def _rfft2(t: Any, x: Any) -> Any:
+def _transformed(t: Any, name: str, x: Any) -> Any:
     """By torch.fft, which `mint` has not."""
     if hasattr(t, "fft"):
-        return t.fft.rfft2(x)
+        return getattr(t.fft, name)(x)
     from graphc import ops
 
-    return ops.rfft2(x)
+    return getattr(ops, name)(x)
 
 
 #: By name. Nobody tuned for these sizes.
@@ -147,6 +147,7 @@ CASES: dict[str, Case] = {
     "pad, reflected": Case(lambda t, f, x: f.pad(x, (2, 2, 2, 2), mode="reflect"), (_IMAGES,)),
     "pixel_shuffle": Case(lambda t, f, x: f.pixel_shuffle(x, 2), (_IMAGES,)),
     "unfold": Case(lambda t, f, x: f.unfold(x, (3, 3), padding=1), ((4, 16, 56, 56),)),
+    "unfold, windows side by side": Case(lambda t, f, x: f.unfold(x, (2, 2), stride=2), (_IMAGES,)),
     "fold": Case(lambda t, f, x: f.fold(x, (56, 56), (3, 3), padding=1), ((4, 144, 3136),)),
     "index_select of rows": Case(lambda t, f, x, i: t.index_select(x, 0, i), (_ROWS, (2000,)), {1: 512}),
     "index_select of columns": Case(lambda t, f, x, i: t.index_select(x, 1, i), (_ROWS, (700,)), {1: 1024}),
@@ -198,7 +199,11 @@ CASES: dict[str, Case] = {
     "mean of chosen rows": Case(lambda t, f, x: x[x[:, 0] > 0].mean(0), ((8192, 128),)),
     "places of the chosen": Case(lambda t, f, x: t.nonzero(x > 0), (_ROWS,), gradients=False),
     "distinct numbers": Case(lambda t, f, x: t.unique(t.floor(x * 1000)), ((100000,),), gradients=False),
-    "rfft2": Case(lambda t, f, x: t.abs(_rfft2(t, x)), ((16, 3, 64, 64),)),
+    "rfft2": Case(lambda t, f, x: t.abs(_transformed(t, "rfft2", x)), ((16, 3, 64, 64),)),
+    "rfft of rows": Case(lambda t, f, x: _transformed(t, "rfft", x), ((64, 1024),), gradients=False),
+    "rfft of long rows": Case(lambda t, f, x: _transformed(t, "rfft", x), ((8, 8192),), gradients=False),
+    "fft of rows": Case(lambda t, f, x: _transformed(t, "fft", x), ((64, 1024),), gradients=False),
+    "rfft of odd rows": Case(lambda t, f, x: t.abs(_transformed(t, "rfft", x)), ((64, 729),)),
     "sort of one row": Case(lambda t, f, x: t.sort(x)[0], ((200000,),)),
     # Layers.
     "softmax of short rows": Case(lambda t, f, x: f.softmax(x, -1), ((8, 8, 256, 64),)),
@@ -284,6 +289,8 @@ CASES: dict[str, Case] = {
     "linear of tokens": Case(lambda t, f, x, w, b: f.linear(x, w, b), ((8, 100, 96), (384, 96), (384,))),
     "linear to one": Case(lambda t, f, x, w, b: f.linear(x, w, b), ((4096, 256), (1, 256), (1,))),
     "linear from three": Case(lambda t, f, x, w, b: f.linear(x, w, b), ((20000, 3), (64, 3), (64,))),
+    "matmul of two terms": Case(lambda t, f, x, y: t.matmul(x, y), ((1024, 2), (2, 1024))),
+    "linear from two": Case(lambda t, f, x, w, b: f.linear(x, w, b), ((4096, 2), (512, 2), (512,))),
     "matmul with a batch": Case(lambda t, f, x, y: t.matmul(x, y), ((16, 1, 50, 60), (8, 60, 70))),
     "vectors": Case(lambda t, f, x, y: t.dot(x, y), (_FLAT, _FLAT)),
     "einsum bilinear": Case(lambda t, f, x, y, z: t.einsum("bi,oij,bj->bo", x, y, z), ((64, 40), (50, 40, 40), (64, 40))),

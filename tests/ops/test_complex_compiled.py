@@ -149,6 +149,25 @@ def test_values_and_gradients_are_those_of_eager_calls(name, eager):
     close(graphc.jit(graphc.grad(weighted(call)))(Tensor(x)).asnumpy(), wanted[1], tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_long_rows(dtype):
+    """Each by itself, of real numbers all of the transform and half of it, and back, with gradients: NumPy's numbers."""
+    x = np.cos(np.arange(9 * 512) ** 2 % 97).reshape(9, 512).astype(dtype)
+    tolerance = 2e-6 if dtype == "float32" else 1e-12
+
+    def both(x):
+        half = ops.rfft(x, norm="ortho")
+        return ops.fft(x), half, ops.irfft(half * 2, norm="ortho"), ops.ifft(ops.fft(x) * 3)
+
+    exact = x.astype(np.float64)
+    whole, half = np.fft.fft(exact), np.fft.rfft(exact, norm="ortho")
+    for got, wanted in zip(graphc.jit(both)(Tensor(x)), (whole, half, 2 * exact, 3 * exact), strict=True):
+        np.testing.assert_allclose(got.asnumpy(), wanted, atol=tolerance * np.abs(wanted).max())
+    # The squares of all of a transform add up to those of the numbers, times how many these are.
+    gradient = graphc.jit(graphc.grad(lambda x: ops.real(ops.fft(x) * ops.conj(ops.fft(x))).sum()))(Tensor(x))
+    np.testing.assert_allclose(gradient.asnumpy(), 2 * 512 * exact, atol=tolerance * 2048)
+
+
 @pytest.mark.parametrize("name", ["fft", "irfftn", "rfft2", "mul", "div", "abs", "sqrt", "matmul"])
 def test_in_single_precision(name, eager):
     call, x = CASES[name]

@@ -57,7 +57,9 @@ def test_what_undoes_what():
 
 
 @pytest.mark.parametrize("kernel", [(3, 3), (5, 4), (7, 2), (1, 11)])
-@pytest.mark.parametrize(("dilation", "padding", "stride"), [(1, 0, 1), ((1, 2), (2, 3), (2, 1)), (1, 3, 3)])
+@pytest.mark.parametrize(
+    ("dilation", "padding", "stride"), [(1, 0, 1), ((1, 2), (2, 3), (2, 1)), (1, 3, 3), (1, 2, (8, 12)), (2, 0, 13)]
+)
 def test_windows_as_columns_and_back(kernel, dilation, padding, stride):
     """unfold against NumPy's windows; fold is what makes its gradient, and the other way round."""
     random = np.random.default_rng(0)

@@ -20,6 +20,7 @@ from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
 from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
 from graphc_codegen.kernels.fourier.kernel import FOURIER, FOURIER_HALF, FOURIER_REAL
+from graphc_codegen.kernels.fourier.rows import FOURIER_ROWS, FOURIER_ROWS_HALF, FOURIER_ROWS_REAL
 from graphc_codegen.kernels.gemm.packed import PACK_FACTOR, PACK_PANELS
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
@@ -97,6 +98,9 @@ EMITTERS: dict[str, Emitter] = {
     "fourier": FOURIER,
     "fourier_real": FOURIER_REAL,
     "fourier_half": FOURIER_HALF,
+    "fourier_rows": FOURIER_ROWS,
+    "fourier_rows_real": FOURIER_ROWS_REAL,
+    "fourier_rows_half": FOURIER_ROWS_HALF,
     "cholesky": CHOLESKY,
     "lu": LU,
     "lu_solve": LU_SOLVE,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class NativeBound(Bound):
                 self._tables[:, slot] = self._view(buffer).ctypes.data
         # Results that are made in new memory, with their places in all tables; the memory of the last run's.
         self._places = self._tables.reshape(-1)
-        self._given: list[tuple[Buffer, list[int], list[Array]]] = []
+        self._given: list[tuple[Buffer, list[int], _Results]] = []
         self._fresh: dict[int, Array] = {}
         self._count = 1 + max((b.position for b in self._inputs), default=-1)
         self._entries = [np.array(entries.get(k, []), np.intp) for k in range(self._count)]
@@ -162,7 +162,7 @@ class NativeBound(Bound):
             if kept or not alone or buffer.space != "arena" or buffer.nbytes < _LARGE:
                 continue
             each = range(0, self._tables.size, self._tables.shape[1])
-            self._given.append((buffer, [table + slot for table in each for slot in slots[id]], []))
+            self._given.append((buffer, [table + slot for table in each for slot in slots[id]], _Results(shape, dtype)))
             readers[k] = partial(self._give, buffer, (shape, dtype), readers[k])
         return readers
 
@@ -171,15 +171,17 @@ class NativeBound(Bound):
         program's.
         """
         made = self._fresh.pop(buffer.id, None)
-        return copied() if made is None else made.view(numpy_dtype(type[1])).reshape(type[0])
+        if made is None:
+            return copied()
+        return made if made.shape == type[0] else made.view(numpy_dtype(type[1])).reshape(type[0])
 
     def _put_results(self) -> None:
         """Write addresses of new memory into the pointer table."""
-        for buffer, places, spare in self._given:
-            memory = spare.pop() if spare else aligned_bytes(buffer.nbytes, zeros=False)
-            self._fresh[buffer.id] = np.asarray(_Lent(memory, spare))
+        for buffer, places, results in self._given:
+            memory = results.spare.pop() if results.spare else results.made(buffer.nbytes)
+            self._fresh[buffer.id] = np.asarray(_Lent(memory, results.spare))
             for place in places:
-                self._places[place] = _address(memory)
+                self._places[place] = memory.address
 
     def _put_back(self) -> None:
         for buffer, places, _ in self._given:
@@ -277,14 +279,38 @@ class NativeBound(Bound):
         return np.asarray(array)
 
 
+class _Memory(NamedTuple):
+    """Memory of a result, its address, and what NumPy is told of it: both take longer to make than an array."""
+
+    array: Array
+    address: int
+    interface: dict[str, Any]
+
+
+class _Results:
+    """The memory of one of a program's results: what is `spare` for the next run."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: str) -> None:
+        self.spare: list[_Memory] = []
+        type = numpy_dtype(dtype)
+        # Types that NumPy has no name for are bytes to it.
+        self._type = (shape, type.str) if np.dtype(type.str) == type else None
+
+    def made(self, size: int) -> _Memory:
+        """Memory of so many bytes."""
+        array = aligned_bytes(size, zeros=False)
+        address, (shape, type) = _address(array), self._type or ((size,), "|u1")
+        return _Memory(array, address, {"shape": shape, "typestr": type, "data": (address, False), "version": 3})
+
+
 class _Lent:
     """Memory of a result, by NumPy's array interface. With the last array of it gone it is `spare` for the next run, unless
     there is other memory: if it went back to the system with each run, its pages would be made anew as often.
     """
 
-    def __init__(self, memory: Array, spare: list[Array]) -> None:
+    def __init__(self, memory: _Memory, spare: list[_Memory]) -> None:
         self._memory, self._spare = memory, spare
-        self.__array_interface__ = memory.__array_interface__
+        self.__array_interface__ = memory.interface
 
     def __del__(self) -> None:
         if not self._spare:

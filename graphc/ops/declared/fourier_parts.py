@@ -19,7 +19,7 @@ from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import COMPLEX
 from graphc.ops.declared.complex import WHOLE, complexes
-from graphc.ops.declared.fourier_plan import LARGEST_PRIME, divided, is_smooth, radices
+from graphc.ops.declared.fourier_plan import LARGEST_PRIME, divided, is_smooth, matrix, radices
 from graphc.ops.declared.rules import Array, check_dtype, floats, require_axis, same_dtype
 
 _DTYPES = ("float32", "float64")
@@ -132,6 +132,38 @@ def _along(
         _call(k, name, inputs, outputs, size, walks, (outer, inner), scale, inverse=inverse)
 
 
+@lru_cache(maxsize=16)
+def _row_tables(n: int, m: int, kind: str, scale: float, dtype: str) -> tuple[Array, ...]:
+    """What `fourier_rows` and its kin are told of rows of n m complex numbers."""
+    count = n * m
+    # Differences and sums of pairs are twice what they should be.
+    turned = np.exp(-2j * np.pi * (np.outer(np.arange(n), np.arange(m)) % count) / count)
+    turned *= scale / 2 if kind == "real" else scale
+    half = -1j * np.exp(-1j * np.pi * np.arange(count) / count)
+    found = [turned] if kind == "pair" else [turned, half if kind == "real" else half.conj()]
+    return tuple(np.ascontiguousarray(part).astype(dtype) for z in found for part in (z.real, z.imag))
+
+
+def _each_row(
+    k: CallBuilder, kind: str, inputs: Operands, outputs: Operands, split: tuple[int, int], scale: float, **how: bool
+) -> None:
+    """Transforms of contiguous rows, each by itself. how: `inverse`, `full`."""
+    dtype = inputs[0].type.part
+    whole = tuple(side for side, xs in (("source", inputs), ("target", outputs)) if xs[0].type.is_complex)
+    rows = inputs[0].type.size // inputs[0].type.shape[-1]
+    n, m = split
+    line = 64 // (8 if dtype == "float64" else 4)
+    part = -(-2 * n * m // line) * line * (1 if kind == "pair" else 2) + 4 * line * max(split)
+    parts = min(_MOST_PARTS, rows)
+    scratch = k.temp(TensorType(dtype, (parts * part,)))
+    tables = [turns(n, dtype), turns(m, dtype), *_row_tables(n, m, kind, scale, dtype)]
+    k.call(
+        "fourier_rows" + {"pair": "", "real": "_real", "half": "_half"}[kind], (*inputs, *map(k.table, tables)),
+        (scratch, *outputs), rows=rows, split=split, radices=(radices(n), radices(m)), parts=parts, whole=whole, dtype=dtype,
+        **{"inverse": False, "full": False, **how},
+    )  # fmt: skip
+
+
 # ---- of complex numbers
 
 
@@ -151,6 +183,10 @@ def _pair_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attr
         return
     scale = scale_of(size, attrs["norm"], inverse)
     rows = x.size // size
+    split = matrix(size, rows) if axis == x.rank - 1 else None
+    if split is not None:
+        _each_row(k, "pair", inputs, outputs, split, scale, inverse=inverse)
+        return
     parts = divided(size, rows) if axis == x.rank - 1 else None
     if parts is None:
         _along(k, "fourier", inputs, outputs, axis, size, scale, inverse)
@@ -177,6 +213,7 @@ op(
         Sample((floats(2, 1024), floats(2, 1024, seed=1)), {"axis": 1, "inverse": True, "norm": "forward"}),
         Sample((complexes(2, 6, 11),), {"axis": 1, "whole": True}),
         Sample((complexes(3, 16),), {"axis": 1, "inverse": True, "whole": True}),
+        Sample((complexes(9, 192),), {"axis": 1, "inverse": True, "whole": True}),
         Sample((floats(0, 4), floats(0, 4)), {"axis": 1}),
     ],
     doc="`FFT` along one axis, of a size with primes up to 31: parts, or complex numbers if `whole`, of such; no gradient",
@@ -189,22 +226,46 @@ op(
 def _real_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     check_dtype("RealFourierParts", "x", types[0], _DTYPES)
     x = _checked("RealFourierParts", types, attrs, None)
+    if attrs["full"]:
+        if not has_full(x.shape, attrs["axis"]):
+            raise ShapeError(
+                f"RealFourierParts: no kernel makes all of the transform of {x} along axis {attrs['axis']}"
+            )
+        return _complex_types(x, attrs)
     return _complex_types(_resized(x, attrs["axis"], x.shape[attrs["axis"]] // 2 + 1), attrs)
 
 
-def _real(x: Array, axis: int, norm: Any, whole: bool) -> Array | tuple[Array, Array]:
-    return _given(np.fft.rfft(x, axis=axis, norm=norm), whole)
+def has_full(shape: Sequence[int], axis: int) -> bool:
+    """Whether there is a kernel for all of the transform of real numbers along an axis."""
+    return _real_rows(TensorType("float32", tuple(shape)), axis, shape[axis]) is not None
+
+
+def _real_rows(x: TensorType, axis: int, size: int) -> tuple[int, int] | None:
+    """The matrix that a row of half as many complex numbers is, where each row of x is transformed by itself."""
+    if axis != x.rank - 1 or size % 2 or not x.size:
+        return None
+    return matrix(size // 2, x.size // x.shape[axis])
+
+
+def _real(x: Array, axis: int, norm: Any, whole: bool, full: bool) -> Array | tuple[Array, Array]:
+    return _given((np.fft.fft if full else np.fft.rfft)(x, axis=axis, norm=norm), whole)
 
 
 def _real_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    size = inputs[0].type.shape[attrs["axis"]]
-    _along(k, "fourier_real", inputs, outputs, attrs["axis"], size, scale_of(size, attrs["norm"], False))
+    x, axis = inputs[0].type, attrs["axis"]
+    size = x.shape[axis]
+    scale = scale_of(size, attrs["norm"], False)
+    split = _real_rows(x, axis, size)
+    if split is None:
+        _along(k, "fourier_real", inputs, outputs, axis, size, scale)
+    else:
+        _each_row(k, "real", inputs, outputs, split, scale, full=attrs["full"])
 
 
 op(
     "RealFourierParts",
     "x",
-    attrs={"axis": REQUIRED, "norm": "backward", "whole": False},
+    attrs={"axis": REQUIRED, "norm": "backward", "whole": False, "full": False},
     infer=_real_types,
     ref=_real,
     lower=Kernel(_real_lower, _DTYPES),
@@ -213,9 +274,12 @@ op(
         Sample((floats(2, 15, 5),), {"axis": 1, "norm": "ortho"}),
         Sample((floats(20, 7),), {"axis": 1, "norm": "forward", "whole": True}),
         Sample((floats(1),), {"axis": 0}),
+        Sample((floats(9, 384),), {"axis": 1, "whole": True}),
+        Sample((floats(8, 512),), {"axis": 1, "full": True, "norm": "ortho"}),
         Sample((floats(0, 4),), {"axis": 1}),
     ],
-    doc="`RFFT`, of a size with primes up to 31: real and imaginary parts, or with `whole` complex numbers; no gradient",
+    doc="`RFFT`, of a size with primes up to 31: real and imaginary parts, or with `whole` complex numbers; with `full` all of"
+    " the transform, of long rows of some sizes; no gradient",
 )
 
 
@@ -232,8 +296,13 @@ def _half(*parts: Array, axis: int, size: int, norm: Any) -> Array:
 
 
 def _half_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    size = attrs["size"]
-    _along(k, "fourier_half", inputs, outputs, attrs["axis"], size, scale_of(size, attrs["norm"], True))
+    x, axis, size = inputs[0].type, attrs["axis"], attrs["size"]
+    scale = scale_of(size, attrs["norm"], True)
+    split = _real_rows(x, axis, size)
+    if split is None:
+        _along(k, "fourier_half", inputs, outputs, axis, size, scale)
+    else:
+        _each_row(k, "half", inputs, outputs, split, scale)
 
 
 op(
@@ -248,6 +317,7 @@ op(
         Sample((floats(2, 8, 5), floats(2, 8, 5, seed=1)), {"axis": 1, "size": 15, "norm": "ortho"}),
         Sample((floats(20, 4), floats(20, 4, seed=1)), {"axis": 1, "size": 6, "norm": "forward"}),
         Sample((complexes(20, 4),), {"axis": 1, "size": 6}),
+        Sample((complexes(9, 193),), {"axis": 1, "size": 384}),
         Sample((floats(0, 3), floats(0, 3)), {"axis": 1, "size": 4}),
     ],
     doc="`IRFFT`, of a size with primes up to 31, of real and imaginary parts, or of complex numbers; no gradient",

@@ -48,6 +48,21 @@ def divided(size: int, rows: int) -> tuple[int, int] | None:
     return (best, size // best) if best >= _FEW else None
 
 
+#: What divides the sides of a matrix that is a row, so that vectors are full, and the fewest and the most of its elements.
+_SIDE, _FEWEST, _MOST = 8, 192, 8192
+
+
+def matrix(size: int, rows: int) -> tuple[int, int] | None:
+    """Rows and columns of the matrix that a row of so many complex numbers is where each row is transformed by itself; or None.
+
+    Where vectors would not be full, several rows side by side take less time.
+    """
+    if size % _SIDE**2 or not _FEWEST <= size <= _MOST or not is_smooth(size) or (rows < _FEW and size >= _WORTH):
+        return None
+    n = max(n for n in range(_SIDE, math.isqrt(size) + 1, _SIDE) if size % (n * _SIDE) == 0)
+    return n, size // n
+
+
 def convolved(least: int) -> int:
     """A number of at least so many that has short stages: a power of two, or 3, 5, 9 or 15 times one."""
     return min(f << max(0, math.ceil(math.log2(least / f))) for f in (1, 3, 5, 9, 15))

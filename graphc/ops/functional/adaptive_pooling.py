@@ -13,7 +13,7 @@ from graphc.ops.functional.extrema import arg_with_value
 from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.reduce import reduce_max, reduce_mean
-from graphc.ops.functional.shapes import squeeze
+from graphc.ops.functional.shapes import reshape, squeeze
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -24,12 +24,20 @@ def _parts(size: int, wanted: int) -> list[tuple[int, int]]:
 
 def adaptive(x: Tensor, sizes: Sequence[int | None], reduce: Any) -> Tensor:
     """The last axes divided into parts as equal as possible, each part reduced; None keeps an axis."""
-    for axis, wanted in enumerate(sizes, x.ndim - len(sizes)):
+    first = x.ndim - len(sizes)
+    for axis, wanted in enumerate(sizes, first):
         size = x.shape[axis]
-        if wanted is not None and wanted != size:
+        if wanted is not None and size % wanted:
             before = (slice(None),) * axis
             x = stack([reduce(getitem(x, (*before, slice(a, b))), axis) for a, b in _parts(size, wanted)], axis)
-    return x.value()
+    # Equal parts are an axis of their own, as rows and columns of one reduction.
+    shape, within = list(x.shape[:first]), []
+    for size, wanted in zip(x.shape[first:], sizes, strict=True):
+        shape.append(wanted or size)
+        if wanted and wanted != size:
+            shape.append(size // wanted)
+            within.append(len(shape) - 1)
+    return reduce(reshape(x, tuple(shape)), tuple(within)) if within else x.value()
 
 
 def adaptive_max(

@@ -151,7 +151,14 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     n, c, *sizes = input.shape
     over = _windows("unfold", sizes, kernel_size, dilation, padding, stride)
     (kh, kw), (sh, sw), (dh, dw), (oh, ow) = over.kernel, over.stride, over.dilation, over.counts
-    x = bordered(input, [(0, 0), (0, 0), *over.ends])
+    if _apart_from_each_other(over):
+        (ph, _), (pw, _) = over.ends
+        x = _span(_span(input, 2, -ph, oh * sh - ph), 3, -pw, ow * sw - pw)
+        x = reshape(x, (n, c, oh, sh, ow, sw))
+        if (kh, kw) != (sh, sw):
+            x = getitem(x, (..., slice(0, (kh - 1) * dh + 1, dh), slice(None), slice(0, (kw - 1) * dw + 1, dw)))
+        return reshape(transpose(x, (0, 1, 3, 5, 2, 4)), (n, c * kh * kw, oh * ow))
+    x = bordered(input, [(0, 0), (0, 0), *over.ends]) if any(map(any, over.ends)) else input
     rows = [slice(i * dh, i * dh + (oh - 1) * sh + 1, sh) for i in range(kh)]
     columns = [slice(j * dw, j * dw + (ow - 1) * sw + 1, sw) for j in range(kw)]
     if kh * kw <= _FEW_TAPS:
@@ -160,6 +167,24 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         x = stack([getitem(x, (..., j)) for j in columns], 2)
         made = stack([getitem(x, (..., i, slice(None))) for i in rows], 2)
     return reshape(made, (n, c * kh * kw, oh * ow))
+
+
+def _apart_from_each_other(over: Windows) -> bool:
+    """Whether no pixel is in two windows: then these are pieces of the image, and nothing is read, or added up, twice."""
+    each = zip(over.kernel, over.dilation, over.stride, strict=True)
+    return all((kernel - 1) * dilation < stride for kernel, dilation, stride in each)
+
+
+def _span(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    """Entries `start` to `stop` of an axis, zeros where it has none."""
+    size = x.shape[axis]
+    before = max(0, -start)
+    borders = [(0, 0)] * x.ndim
+    borders[axis] = (before, max(0, stop - size))
+    x = bordered(x, borders) if any(map(any, borders)) else x
+    if (start, stop) == (-before, x.shape[axis] - before):
+        return x
+    return getitem(x, (*[slice(None)] * axis, slice(start + before, stop + before)))
 
 
 def _added_up(parts: list[Tensor], starts: list[dict[int, int]], sizes: dict[int, int]) -> Tensor:
@@ -192,6 +217,12 @@ def fold(
             loc=user_loc(),
         )
     n, c = input.shape[0], input.shape[1] // (kh * kw)
+    if _apart_from_each_other(over):
+        x = transpose(reshape(input, (n, c, kh, kw, oh, ow)), (0, 1, 4, 2, 5, 3))
+        for axis, step, size in ((3, dh, sh), (5, dw, sw)):
+            x = _span(apart(x, axis, step), axis, 0, size)
+        x = reshape(x, (n, c, oh * sh, ow * sw))
+        return _span(_span(x, 2, ph, ph + height), 3, pw, pw + width)
     every = (slice(None), slice(None))
     # Taps along one axis: the gradients of parts along one are joined, not added up.
     x = reshape(input, (n, c, kh * kw, oh, ow))

@@ -9,16 +9,20 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.ir import Builder, Node, TensorType, Value
-from graphc.ops.declared.fourier_parts import scale_of
-from graphc.ops.declared.fourier_plan import convolved, divided, is_smooth
+from graphc.ops.declared.fourier_parts import has_full, scale_of
+from graphc.ops.declared.fourier_plan import convolved, divided, is_smooth, matrix
 from graphc.passes.complex_parts.arithmetic import times
 from graphc.passes.complex_parts.parts import Parts, imaginary, zeros
 
 
 def transform(g: Builder, node: Node, x: Parts) -> Parts:
     """FFT"""
+    inverse, norm = node.attrs["inverse"], node.attrs["norm"]
     for axis in reversed(node.attrs["axes"]):
-        x = _along(g, x, axis, node.attrs["inverse"], node.attrs["norm"])
+        if x.im is None and not inverse and has_full(g.type(x.re).shape, axis):
+            x = Parts(*g.RealFourierParts(x.re, axis=axis, norm=norm, full=True))
+        else:
+            x = _along(g, x, axis, inverse, norm)
     return x
 
 
@@ -26,7 +30,9 @@ def _has_real_kernel(g: Builder, x: Value, axis: int, size: int) -> bool:
     """Whether a kernel makes real transforms of a size, and rather than that for complex ones, which divides few long rows."""
     type = g.type(x)
     rows = type.size // max(type.shape[axis], 1)
-    return is_smooth(size) and (axis != type.rank - 1 or divided(size, rows) is None)
+    if not is_smooth(size) or axis != type.rank - 1:
+        return is_smooth(size)
+    return divided(size, rows) is None or (size % 2 == 0 and matrix(size // 2, rows) is not None)
 
 
 def of_real(g: Builder, node: Node, x: Parts) -> Parts:

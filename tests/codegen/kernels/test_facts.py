@@ -32,6 +32,10 @@ FOURIER = {
     "size": 6, "outer": 2, "count": 40, "scale": 1.0, "parts": 4, "twisted": False, "inverse": False, "whole": (),
     "radices": (2, 3), "dtype": "float32",
 }  # fmt: skip
+FOURIER_ROWS = {
+    "split": (8, 8), "rows": 40, "parts": 4, "radices": ((8,), (8,)), "inverse": False, "whole": (), "full": False,
+    "dtype": "float32",
+}  # fmt: skip
 TRIANGULAR = {"batch": 3, "size": 9, "dtype": "float32"}
 
 #: Params of a kernel of each name.
@@ -86,6 +90,9 @@ PARAMS: dict[str, dict[str, Any]] = {
     "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
     "fourier": FOURIER | {"source": (240, 1, 6), "target": (240, 1, 6)},
     "fourier_real": FOURIER | {"source": (240, 1, 6), "target": (160, 1, 4)},
+    "fourier_rows": FOURIER_ROWS,
+    "fourier_rows_real": FOURIER_ROWS,
+    "fourier_rows_half": FOURIER_ROWS,
     "fourier_half": FOURIER | {"source": (160, 1, 4), "target": (240, 1, 6)},
     "cholesky": TRIANGULAR | {"lead": 64},
     "lu": TRIANGULAR | {"parts": 3},

@@ -16,10 +16,12 @@ VECTORS = 2
 _PANEL = 1 << 14
 #: The fewest rows and pairs of bfloat16 of a product that multiplies these.
 _LEAST_ROWS, _LEAST_PAIRS = 8, 8
-#: The fewest bytes between vectors whose multiples fall into few sets of the first cache.
-_ALIAS = 512
+#: The fewest bytes between vectors whose multiples fall into few sets of the first cache, and how many have room in a set.
+_ALIAS, _ROOM = 512, 8
 #: The most rows, or columns, with which a matrix of so many bytes is swept over.
 SWEPT_ROWS, _SWEPT = 4, 1 << 20
+#: Bytes of a result that does not stay near, in the second cache.
+LARGE = 1 << 20
 #: With long vectors, the most rows of a product whose matrices are not copied part by part, and its fewest and most terms.
 _FEW_ROWS, _SOME, _ONE_SUM = 64, 128, 1024
 #: Parameters with which something is to be done with vectors as they are stored.
@@ -137,6 +139,8 @@ def choose(p: Params, lanes: int, *, pairs: bool = False) -> Way:
     swept = _swept(p, lanes)
     if swept is not None:
         return swept
+    if whole_lead(p, lanes):
+        return Way(packs=True)
     fits = p["k"] * VECTORS * lanes <= _PANEL
     ways = [Way(packs=packs) for packs in (False, True) if (fits if packs else not p["tb"])]
     if p["ta"] and not p.keys() & FINISHES:
@@ -144,6 +148,17 @@ def choose(p: Params, lanes: int, *, pairs: bool = False) -> Way:
     elif p["tb"] and lanes >= 4:
         ways.append(Way(dots=True))
     return min(ways, key=partial(_cycles, p, lanes))
+
+
+def whole_lead(p: Params, lanes: int) -> int:
+    """What lies between the rows of a panel with all columns of B, where these are few terms each and not contiguous; else 0.
+
+    Then rows of a large C are written from one end to the other, as memory is fastest.
+    """
+    wide = VECTORS * lanes
+    lead = -(-int(p["n"]) // wide) * wide
+    few = p["tb"] and p["k"] <= _ROOM and p["k"] * lead <= _PANEL
+    return lead if few and p["n"] >= lanes and item_size(p) * p["m"] * p["n"] >= LARGE else 0
 
 
 def _gains_by_pairs(p: Params, lanes: int) -> bool:
@@ -186,7 +201,7 @@ def _cycles(p: Params, lanes: int, way: Way) -> float:
     rows, columns = (n, m) if way.swaps else (m, n)
     along, deep = steps(p)[0 if way.swaps else 1]
     into_panel = costs.copy if along == 1 else costs.move
-    slower = costs.alias if aliases(deep * item_size(p)) and not way.packs else 1.0
+    slower = costs.alias if aliases(deep * item_size(p), k) and not way.packs else 1.0
     total = 0.0
     for _, count, _, widths in strip_kinds(columns, lanes, VECTORS):
         wide = len(widths)
@@ -205,9 +220,9 @@ def few_rows(p: Params, floats: int) -> bool:
     return floats >= 16 and few and not p.keys() & {"block", "halves", "rounds"}
 
 
-def aliases(step: int) -> bool:
-    """Whether vectors so many bytes apart push each other out of the first cache."""
-    return step >= _ALIAS and step % _ALIAS == 0
+def aliases(step: int, count: int) -> bool:
+    """Whether so many vectors, so many bytes apart, push each other out of the first cache."""
+    return count > _ROOM and step >= _ALIAS and step % _ALIAS == 0
 
 
 def dot_sizes(lanes: int, item: int) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from graphc_codegen.kernels.gemm.pairs import as_scalars, pack_pairs, pairs_of, 
 from graphc_codegen.kernels.gemm.panels import Matrices, emit_panels, strip_elements
 from graphc_codegen.kernels.gemm.plan import (
     FINISHES,
+    LARGE,
     VECTORS,
     Side,
     aliases,
@@ -36,6 +37,7 @@ from graphc_codegen.kernels.gemm.plan import (
     shapes,
     steps,
     views,
+    whole_lead,
 )
 from graphc_codegen.kernels.gemm.tiled import emit_tiled, kinds_of, packed_elements
 from graphc_codegen.kernels.gemm.turns import Triangle, Turns, triangle_of, unless_above
@@ -63,8 +65,6 @@ from graphc_codegen.writer import Writer
 _LOW = 2
 #: Turns of k to prefetch ahead when the vectors of an operand lie further apart than this many elements.
 _AHEAD, _FAR = 8, 128
-#: Bytes that stay near, in the second cache.
-_LARGE = 1 << 20
 #: The most elements of a matrix that is fetched while another one is multiplied.
 _SMALL = 1 << 13
 #: The most rows of it that are fetched with one row of a tile.
@@ -181,7 +181,8 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         return
     way = choose(p, w.lanes, pairs=pairs is not None)
     k = -(-p["k"] // 2) if way.pairs else p["k"]
-    panel = w.op(f"alloca [{k * VECTORS * w.lanes} x {w.element}], align 64") if way.packs else ""
+    lead = whole_lead(p, w.lanes) if way.packs and not way.pairs else 0
+    panel = w.op(f"alloca [{k * (lead or VECTORS * w.lanes)} x {w.element}], align 64") if way.packs else ""
     copied = way.pairs and not pairs_lie(p)
     scalars = w.op(f"alloca [{k * places(w, p['m'])} x {w.element}], align 64") if copied else ""
     sums = sweep.memory(w) if way.sweeps else ""
@@ -205,7 +206,7 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         elif way.sweeps:
             _sweep(w, x, sums)
         else:
-            _splat(w, x, panel)
+            _splat(w, x, panel, lead)
 
     if batch % w.threads == 0 or batch >= 4 * w.threads:
         w.share(batch, product, hand_out=True)
@@ -223,7 +224,11 @@ def _coming(w: Writer, p: Params, pointers: Sequence[str]) -> tuple[_Coming, ...
 # ---- scalars times vectors
 
 
-def _splat(w: Writer, x: _Product, panel: str) -> None:
+def _splat(w: Writer, x: _Product, panel: str, lead: int) -> None:
+    if lead:
+        v, panel = Side(panel, x.vectors.size, 1, lead), ""
+        transpose_into(w, x.vectors.pointer, x.vectors.along, v.size, x.k, v.pointer, lead)
+        x = x._replace(vectors=v)
     low = not panel and x.lanes == 1 and x.scalars.size <= _LOW
     # Tiles of few rows read long pieces of the rows of V, so that memory is as fast as it can be.
     kinds = strip_kinds(x.vectors.size, w.lanes, widest(w.floats, x.scalars.size) if low else VECTORS)
@@ -260,7 +265,7 @@ def _by_rows(x: _Product, item: int) -> bool:
     """Whether to go along the rows of C: where these come from far away, but all vectors stay near."""
     v = x.vectors
     large, small = item * x.scalars.size * v.size, item * x.k * v.size
-    return large >= _LARGE > small and not aliases(v.deep * item)
+    return large >= LARGE > small and not aliases(v.deep * item, x.k)
 
 
 def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:

@@ -86,6 +86,9 @@ WAYS = {
     # A large result: along its rows.
     (601, 450, 3, True, False): (Way(), Way()),
     (601, 450, 20, False, False): (Way(), Way()),
+    (520, 1024, 2, False, False): (Way(), Way()),
+    (601, 450, 3, False, True): (Way(packs=True), Way(packs=True)),
+    (513, 517, 8, True, True): (Way(packs=True), Way(packs=True)),
     # A matrix from memory, and a few rows or one column.
     (3, 519, 520, False, False): (Way(sweeps=True), Way(sweeps=True)),
     (519, 1, 521, True, False): (Way(swaps=True, sweeps=True), Way(swaps=True, sweeps=True)),
