@@ -33,7 +33,7 @@ from graphc_codegen.forks import lock, rlock, unforked
 #: The recompilation because of one thing that is announced; for shapes: the third shape is the second recompilation.
 _ANNOUNCED, _ANNOUNCED_SHAPE = 3, 2
 #: Attributes of Cells that are modes: there are a few of each.
-_MODES = (".training", ".compute_dtype", ".result_dtype")
+_MODES = (".training", ".compute_dtype", ".result_dtype", ".low_dtype")
 #: How many things an announcement names.
 _SAID = 3
 
@@ -182,7 +182,7 @@ def _key(
         arguments.nesting(structure),
         values,
         state,
-        (jit(), finds_nan(), context.parallel_settings(), varying),
+        (jit(), finds_nan(), context.parallel_settings(), dispatch.low.get(), varying),
     )
 
 

@@ -85,6 +85,9 @@ micro_batch: ContextVar[int] = ContextVar("graphc_micro_batch", default=0)
 #: Fills the registry of ops; set by graphc, called when an op is not there.
 declare_ops: Callable[[], object] | None = None
 
+#: The low dtype in which functions of lists compute (`graphc.ops.tensor.autocast`); None: all as they are given.
+low: ContextVar[str | None] = ContextVar("graphc_low", default=None)
+
 #: Runs a Cell that is called outside a trace; set by graphc.calls.
 execute_cell: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from types import FunctionType, MethodType
+from typing import Any, ParamSpec, TypeVar
 
-from graphc import ops
+from graphc import dispatch, ops
 from graphc.amp.managers import DynamicLossScaleManager, LossScaleManager
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn import (
@@ -34,12 +35,17 @@ from graphc.nn import (
     WithLossCell,
     checks,
 )
+from graphc.ops.tensor.autocast import computing
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors
 
-LEVELS = ("O0", "O1", "O2", "O3")
+P = ParamSpec("P")
+R = TypeVar("R")
+N = TypeVar("N")
+
+LEVELS = ("O0", "O1", "O2", "O3", "auto")
 HALVES = ("float16", "bfloat16")
 
 #: Classes of Cells, and of primitives that a Cell holds.
@@ -124,26 +130,46 @@ def _casting(kind: type[Primitive]) -> type[Primitive]:
     return Casting
 
 
-def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = "float16") -> Cell:
+def auto_mixed_precision(network: N, amp_level: str = "O0", dtype: Any = "float16") -> N:
     """The network, set to compute in dtype by level; parameters stay float32 (MindSpore: amp.auto_mixed_precision).
 
     O0: as it is. O1: the Cells of `get_white_list()` in dtype, and its primitives in attributes of other Cells, their
     results in float32. O2: everything in dtype but the Cells of `get_black_list()`; O3: everything. The network's own
-    results are float32. Level "auto" does not exist here.
-    network is changed and returned. dtype: float16 or bfloat16.
+    results are float32. auto: what is called while it runs computes in dtype, in float32 or in the widest dtype of what it is
+    given, by lists of functions (`graphc.ops.tensor.autocast`); results keep the dtype they come out in, and Cells with
+    `to_float` theirs.
+    network is changed and returned; level auto takes a function as well, and returns another one. dtype: float16 or bfloat16.
     Raises ArgumentTypeError unless network is a Cell, ArgumentValueError for another level or dtype.
     """
     owner = "auto_mixed_precision"
-    if not isinstance(network, Cell):
-        raise checks.wrong_type(owner, "network", "a Cell", network)
-    half = _half(owner, dtype)
     level = _level(owner, amp_level, "amp_level")
+    taken = (Cell, FunctionType, MethodType) if level == "auto" else (Cell,)
+    if not isinstance(network, taken):
+        raise checks.wrong_type(owner, "network", "a Cell or function" if level == "auto" else "a Cell", network)
+    half = _half(owner, dtype)
+    if not isinstance(network, Cell):
+        made: Any = network
+        return _by_lists(made, half)  # type: ignore[return-value]
     if level == "O1":
         _by_white_list(network, WHITE_LIST, half)
     elif level in ("O2", "O3"):
         _by_black_list(network, BLACK_LIST if level == "O2" else (), half)
         _cast_results(network, "float32")
+    elif level == "auto":
+        object.__setattr__(network, "low_dtype", half)
+        dispatch.touch()
     return network
+
+
+def _by_lists(function: Callable[P, R], half: str) -> Callable[P, R]:
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        active = dispatch.recorder.get()
+        with computing(half):
+            made: R = (function if active is None else active.prepared(function))(*args, **kwargs)
+        return made
+
+    return run
 
 
 def custom_mixed_precision(

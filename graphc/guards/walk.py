@@ -38,7 +38,16 @@ _INTERNAL = frozenset(
 )
 #: Attributes of a Cell that graphc itself reads.
 _ALWAYS = frozenset(
-    ("compute_dtype", "result_dtype", "region", "_hooks", "_hook_changes", "_parameter_hooks", "_made_in_construct")
+    (
+        "compute_dtype",
+        "result_dtype",
+        "low_dtype",
+        "region",
+        "_hooks",
+        "_hook_changes",
+        "_parameter_hooks",
+        "_made_in_construct",
+    )
 )
 #: Members of a module or class that are nobody's values.
 _UNREAD = frozenset(("__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__builtins__"))

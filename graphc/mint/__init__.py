@@ -14,6 +14,7 @@ from graphc.mint.reductions import *
 from graphc.mint.reductions import __all__ as _reductions
 from graphc.mint.shapes import *
 from graphc.mint.shapes import __all__ as _shapes
+from graphc.ops.tensor.autocast import mark
 
 __all__ = [
     *_elementwise,
@@ -29,4 +30,5 @@ __all__ = [
     "special",
 ]
 
+mark(globals(), __all__)
 doors(globals(), __all__, __name__)

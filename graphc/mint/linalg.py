@@ -6,6 +6,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.failures import doors
+from graphc.ops.tensor.autocast import mark
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -42,4 +43,5 @@ def qr(A: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
 
 __all__ = ["inv", "matrix_norm", "norm", "qr", "vector_norm"]
 
+mark(globals(), __all__)
 doors(globals(), __all__, __name__)

@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from graphc import dispatch
 from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
+from graphc.ops.tensor.autocast import computing
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors
@@ -16,7 +18,8 @@ from graphc.ops.tensor.tree import map_tensors
 
 def sees_others(cell: Cell) -> bool:
     """Whether construct of a cell is to be run by `construct_of`."""
-    return cell.compute_dtype is not None or "_parameter_hooks" in cell.__dict__
+    modes = cell.compute_dtype, cell.low_dtype
+    return any(dtype is not None for dtype in modes) or "_parameter_hooks" in cell.__dict__
 
 
 def construct_of(cell: Cell, prepared: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Callable[..., Any]:
@@ -48,7 +51,10 @@ def construct_of(cell: Cell, prepared: Callable[[Callable[..., Any]], Callable[.
         for name, p in cell._params.items():
             if p is cell.__dict__.get(name):
                 view.__dict__[name] = seen(name, p)
-        made = prepared(view.construct)(*map_tensors(cast, args), **map_tensors(cast, kwargs))
+        # What to_float says comes before level "auto" of a network around.
+        low = cell.low_dtype or (dispatch.low.get() if dtype is None else None)
+        with computing(low):
+            made = prepared(view.construct)(*map_tensors(cast, args), **map_tensors(cast, kwargs))
         wanted = cell.result_dtype
         return made if wanted is None else map_tensors(lambda x: _as(x, wanted), made)
 

@@ -259,7 +259,11 @@ def test_keyword_arguments_overrule_the_level() -> None:
     ("make", "error", "message"),
     [
         (lambda n: amp.auto_mixed_precision(3), TypeError, "network must be a Cell, got int"),
-        (lambda n: amp.auto_mixed_precision(n, "O4"), ValueError, "level must be one of O0, O1, O2, O3, got 'O4'"),
+        (
+            lambda n: amp.auto_mixed_precision(n, "O4"),
+            ValueError,
+            "level must be one of O0, O1, O2, O3, auto, got 'O4'",
+        ),
         (lambda n: amp.auto_mixed_precision(n, 1), TypeError, "level must be a string, got int"),
         (lambda n: amp.auto_mixed_precision(n, "O1", "float32"), ValueError, "dtype must be one of float16, bfloat16"),
         (lambda n: amp.custom_mixed_precision(n), ValueError, "either white_list or black_list"),

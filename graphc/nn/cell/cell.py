@@ -38,6 +38,8 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
     compute_dtype: str | None = None
     #: The dtype that float results of a cell with a compute_dtype are cast to; None: as they come out.
     result_dtype: str | None = None
+    #: The low dtype of level "auto" (amp.auto_mixed_precision), where that is on.
+    low_dtype: str | None = None
     #: What `set_grad` has set; it changes nothing.
     requires_grad = False
     #: What MindSpore keeps beside a cell: prefix of its parameters' names in a checkpoint, and its phase.

@@ -82,6 +82,7 @@ from graphc.ops.functional.statistics import *
 from graphc.ops.functional.transcendental import *
 from graphc.ops.functional.unpooling import *
 from graphc.ops.functional.windows import *
+from graphc.ops.tensor.autocast import mark
 
 if not TYPE_CHECKING:
     #: What the modules above export: all that is here but the modules themselves.
@@ -91,7 +92,8 @@ if not TYPE_CHECKING:
         if not (
             name.startswith("_")
             or isinstance(value, ModuleType)
-            or name in ("ModuleType", "TYPE_CHECKING", "annotations", "doors")
+            or name in ("ModuleType", "TYPE_CHECKING", "annotations", "doors", "mark")
         )
     ]
+    mark(globals(), __all__)
     doors(globals(), __all__, __name__)

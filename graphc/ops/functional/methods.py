@@ -50,6 +50,7 @@ from graphc.ops.functional.shapes import (
 )
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.state import assign
+from graphc.ops.tensor.autocast import marked
 from graphc.ops.tensor.methods import install
 from graphc.ops.tensor.operators import functions
 from graphc.ops.tensor.tensor import Tensor
@@ -232,11 +233,11 @@ functions.update(
     less=less,
     less_equal=less_equal,
     logical_not=logical_not,
-    matmul=matmul,
+    matmul=marked(matmul),
     mul=mul,
     neg=neg,
     not_equal=not_equal,
-    pow_=pow_,
+    pow_=marked(pow_),
     round_=round_,
     sub=sub,
     write=write,

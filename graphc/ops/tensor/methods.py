@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.failures import door
+from graphc.ops.tensor.autocast import marked
 from graphc.ops.tensor.tensor import Tensor
 from graphc.signatures import refuse_call
 
@@ -79,5 +80,5 @@ def install(name: str, member: Any) -> None:
     if name in vars(Tensor):
         raise ValueError(f"Tensor has {name!r} already")
     if isinstance(member, FunctionType):
-        member = _also(name, member)
+        member = _also(name, marked(member))
     setattr(Tensor, name, door(member, member.__module__) if isinstance(member, FunctionType) else member)

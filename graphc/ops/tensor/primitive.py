@@ -12,6 +12,7 @@ import numpy as np
 from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.failures import door
+from graphc.ops.tensor.autocast import marked
 from graphc.signatures import refuse_call
 
 
@@ -42,6 +43,12 @@ class Primitive:
     A subclass that defines `__call__` over functions of graphc.ops is an op. One that only names an op or gives type rules
     (`infer_shape`, `infer_dtype`, `__infer__`) has nothing that could run: calling it is TraceError GC110.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        call = cls.__dict__.get("__call__")
+        if call is not None and cls.__module__.startswith("graphc."):
+            cls.__call__ = marked(call, cls.__name__)  # type: ignore[method-assign]
 
     def __init__(self, name: str | None = None) -> None:
         self._given_name = name

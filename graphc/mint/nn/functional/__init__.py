@@ -11,7 +11,9 @@ from graphc.mint.nn.functional.losses import *
 from graphc.mint.nn.functional.losses import __all__ as _losses
 from graphc.mint.nn.functional.windows import *
 from graphc.mint.nn.functional.windows import __all__ as _windows
+from graphc.ops.tensor.autocast import mark
 
 __all__ = [*_windows, *_activations, *_in_place, *_layers, *_losses]
 
+mark(globals(), __all__)
 doors(globals(), __all__, __name__)
