@@ -198,7 +198,14 @@ def _changes(
         return
     new, old = getattr(key, kind), getattr(nearest, kind)
     if new is not None and old is not None:
-        yield from ((path, how) for path, how in new.differences(old) if not path.endswith(_MODES))
+        hooked: set[str] = set()
+        for path, how in new.differences(old):
+            cell, found, _ = path.partition("._hook")
+            if found and cell not in hooked:
+                hooked.add(cell)
+                yield f"hooks of {cell}", "were registered or removed"
+            elif not found and not path.endswith(_MODES):
+                yield path, how
 
 
 def _shapes(key: Key) -> list[tuple[int, ...]]:

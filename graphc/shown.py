@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from graphc.errors import ArgumentTypeError, user_loc
 
 if TYPE_CHECKING:
     from graphc.inspect.record import Record
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Shown:
-    """What has a record, generated code and passes, and can be shown as a page."""
+    """What has a record, generated code and passes, and can be shown as a page, but not copied."""
 
     if TYPE_CHECKING:
 
@@ -23,6 +25,13 @@ class Shown:
         @property
         def kernels(self) -> str: ...
         def record(self) -> Record: ...
+
+    def __reduce__(self) -> Any:
+        raise ArgumentTypeError(
+            "a compiled step cannot be copied or pickled: it is machine code that writes the parameters of its cell",
+            loc=user_loc(),
+            help="copy or pickle the cell and compile that: its machine code comes from the cache",
+        )
 
     def page(self, path: str | Path) -> Path:
         """Write one offline HTML file that shows the step: forward, gradient, check and update row by row; docs/seeing.md.

@@ -41,8 +41,11 @@ class View:
     def mask(self, index: int, over: Sequence[int], value: float | int | bool) -> None:
         type = self.types[index]
         real = self._frame.mask(self.b, type, self.axes[index], over)
+        self.use(index, self.b.Select(real, self.input(index), self.b.constant(value, type.dtype)))
+
+    def use(self, index: int, value: Value) -> None:
         inputs = list(self._graph.node(self.node.id).inputs)
-        inputs[index] = self.b.Select(real, inputs[index], self.b.constant(value, type.dtype))
+        inputs[index] = value
         self._graph.set_node(self.node.id, inputs=inputs)
 
     def fill(self) -> None:
@@ -114,7 +117,8 @@ class View:
     def means(self, index: int, axis: Axis) -> bool:
         # As it was before it has been filled.
         frame, (id, slot) = self._frame.maker(self.node.inputs[index])
-        maker = frame.graph.node(id)
+        while (maker := frame.graph.node(id)).op.name == "Cast":
+            frame, (id, slot) = frame.maker(maker.inputs[0])
         among = self._masking.among.get(id)
         if among is not None and maker.op.name == "Nonzero" and slot == 2:
             among = self._masking.made.axes[id][0][0]

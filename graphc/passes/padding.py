@@ -34,6 +34,7 @@ from graphc.ops.declared.padding import (
     plain,
     plains,
     rule_of,
+    tight,
 )
 from graphc.passes.padded_arrays import real_part
 from graphc.passes.padded_frames import Entered, Frame
@@ -259,12 +260,14 @@ class Masking:
             if size == other:
                 made.append(plain(size))
                 continue
-            fits = list(self._fitting(size, other, frame))
+            fits = [normal(axis) for axis in self._fitting(size, other, frame)]
             if not fits:
                 raise refusal(
                     node, f"its result is {probe} for another size, here {type}: which part varies is not clear"
                 )
-            made.append(normal(fits[0]))
+            # What is as large as a value that there is is mostly made for it.
+            seen = {tight(axis) for axes in frame.axes.values() for axis in axes}
+            made.append(next((axis for axis in fits if axis in seen), fits[0]))
         return tuple(made)
 
     def _fitting(self, size: int, other: int, frame: Frame) -> Iterator[Axis]:
@@ -275,13 +278,17 @@ class Masking:
         for s, (room, seen) in symbols:
             if not size % room and size // room * seen == other:
                 yield Factor(room, s), *plain(size // room)
+                yield *plain(size // room), Factor(room, s)
         for k, (s, (room, seen)) in enumerate(symbols):
             for t, (more, beside) in symbols[k + 1 :]:
                 if not size % (room * more) and size // (room * more) * seen * beside == other:
                     yield Factor(room, s), Factor(more, t), *plain(size // (room * more))
         for s, (room, seen) in symbols:
-            if room - size == seen - other and room != size:
-                yield (Factor(size, s, room - size),)
+            times = (size - other) // (room - seen) if room != seen else 0
+            part = size // times if times > 0 else 0
+            if part and part != room and (part * times, (part - room + seen) * times) == (size, other):
+                yield Factor(part, s, room - part), *plain(times)
+                yield *plain(times), Factor(part, s, room - part)
 
     def _constant(self, node: Node, probe: Node, axes: Axes, frame: Frame) -> Axes:
         """A constant whose real part is the other trace's is right as it is; another one becomes an input."""

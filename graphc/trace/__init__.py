@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 import inspect
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, GraphcError, user_loc
+from graphc.errors import GraphcError
 from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import untrained
-from graphc.trace.cells import CellCall
+from graphc.trace.cells import CellCall, bound_arguments, own_signature
 from graphc.trace.counted import Counting, RoomOf
 from graphc.trace.decided import definition
 from graphc.trace.inplace import refuse_leaks
@@ -98,18 +98,7 @@ def input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[
     """One name per tensor: the parameter of `construct` that receives it, numbered where it receives several."""
     placeholders = unflatten(structure, [_Place(i) for i in range(len(leaves))])
     args, kwargs = placeholders
-    try:
-        bound = _own_signature(cell).bind(*args, **kwargs)
-    except TypeError:
-        bound = None
-    try:
-        bound = bound or inspect.signature(cell.construct).bind(*args, **kwargs)
-    except TypeError as error:
-        raise ArgumentTypeError(
-            f"{type(cell).__name__}.construct: {error}",
-            loc=user_loc(),
-            details=[f"its signature is {_signature(cell.construct)}"],
-        ) from None
+    bound = bound_arguments(cell, args, kwargs)
     names: list[str] = [""] * len(leaves)
     for name, value in bound.arguments.items():
         places = list(_places(value))
@@ -118,15 +107,9 @@ def input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[
     return names
 
 
-def _own_signature(cell: Cell) -> inspect.Signature:
-    """Of construct, or of the function that it stands for."""
-    own: inspect.Signature | None = cell.__dict__.get("_signature")
-    return own or inspect.signature(cell.construct)
-
-
 def _parameters(cell: Cell) -> set[str]:
     """The names of a construct's parameters that receive one argument each."""
-    parameters = _own_signature(cell).parameters.values()
+    parameters = own_signature(cell).parameters.values()
     return {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
 
@@ -145,10 +128,6 @@ def _places(tree: Any) -> Iterator[_Place]:
             yield from _places(x)
     elif isinstance(tree, dict):
         yield from _places(tuple(tree.values()))
-
-
-def _signature(fn: Callable[..., Any]) -> str:
-    return f"construct{inspect.signature(fn)}"
 
 
 def _result_names(cell: Cell, count: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which Cells are called while a step is traced: their paths, and from where."""
+"""Which Cells are called while a step is traced: their paths, from where, and with which arguments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphc import dispatch
-from graphc.errors import Loc, loc_of_definition
+from graphc.errors import ArgumentTypeError, GraphcError, Loc, loc_of_definition, user_loc
 from graphc.nn.cell.cell import Cell
 
 
@@ -117,3 +117,32 @@ def _inside(path: str, value: Any, around: set[int]) -> Iterator[tuple[str, Cell
         around = around | {id(value)}
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _inside(f"{path}.{key}", each, around)
+
+
+def own_signature(cell: Cell) -> inspect.Signature:
+    """Of construct, or of the function that it stands for."""
+    own: inspect.Signature | None = cell.__dict__.get("_signature")
+    return own or inspect.signature(cell.construct)
+
+
+def bound_arguments(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+    """What the parameters of construct receive. ArgumentTypeError (GC100) for other arguments than it has."""
+    try:
+        return own_signature(cell).bind(*args, **kwargs)
+    except TypeError:
+        pass
+    signature = inspect.signature(cell.construct)
+    try:
+        return signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"{type(cell).__name__}.construct: {error}",
+            loc=user_loc(),
+            details=[f"its signature is construct{signature}"],
+        ) from None
+
+
+def refuse_arguments(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> None:
+    """ArgumentTypeError (GC100) where a call of a cell has failed because construct has no such arguments."""
+    if not isinstance(error, GraphcError):
+        bound_arguments(cell, args, kwargs)

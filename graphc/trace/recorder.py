@@ -147,6 +147,15 @@ class GraphRecorder(dispatch.Recorder):
         """The recorder of the whole graph, of which this one may record a branch."""
         return self if self.parent is None else self.parent.root
 
+    def is_place(self, x: Tensor) -> bool:
+        """Whether numbers are places that a sort or a search has found: none is negative."""
+        if self.immediate or not isinstance(x, TracedTensor):
+            return False
+        recorder, value = x.handle
+        while value.node in recorder.graph and (node := recorder.graph.node(value.node)).op.name in ("Cast", "Reshape"):
+            value = node.inputs[0]
+        return value.node in recorder.graph and recorder.graph.node(value.node).op.name in ("Argsort", "Nonzero")
+
     def forgives(self, error: Exception) -> bool:
         """Whether the trace goes on in spite of an error, to show what else is done for few counted elements."""
         counting = self.root.counting

@@ -14,7 +14,7 @@ from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import control, counted, custom, gradient, hooks, inplace, mixed, scans, stages, transforms
-from graphc.trace.cells import CellCall, CellNames
+from graphc.trace.cells import CellCall, CellNames, refuse_arguments
 from graphc.trace.convert import converted
 from graphc.trace.decided import is_users
 from graphc.trace.recorder import GraphRecorder
@@ -82,7 +82,11 @@ class Tracer(GraphRecorder):
         """Run the outermost cell's construct; what it returns."""
         self.cells.append(cell)
         with self._calling(cell, ""), self.region(cell.region or "forward"):
-            return self._construct_of(cell)(*args, **kwargs)
+            try:
+                return self._construct_of(cell)(*args, **kwargs)
+            except TypeError as error:
+                refuse_arguments(cell, args, kwargs, error)
+                raise
 
     def call_cell(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Trace a Cell inside another; leaves a record for `gradient`."""
@@ -94,6 +98,9 @@ class Tracer(GraphRecorder):
         try:
             with self._calling(cell, path), self.region(region):
                 return self.recorded_call(cell, self._construct_of(cell), args, kwargs)
+        except TypeError as error:
+            refuse_arguments(cell, args, kwargs, error)
+            raise
         finally:
             self.scopes.pop()
             self.cells.pop()

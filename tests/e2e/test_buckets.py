@@ -62,6 +62,14 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[tuple[Any, ...]]]] = {
         (4, 8),
         [(floats(n, 5),) for n in (1, 2, 3, 6, 8)],
     ),
+    "next tokens": (
+        lambda: Net(
+            lambda self, t: ops.cross_entropy(self.e(t)[:, :-1].reshape(-1, 8), t[:, 1:].reshape(-1)),
+            e=nn.Embedding(7, 8),
+        ),
+        {"inputs0": {1: (4, 8, 16)}},
+        [(tokens(3, n),) for n in (2, 3, 4, 7, 12)],
+    ),
     "order in rows": (
         lambda: Net(lambda self, x: (*ops.topk(x, 2), *ops.sort(x, 1), *ops.cummax(x, 1), ops.cumprod(x, 1))),
         (4, 8),
@@ -173,6 +181,10 @@ PARTLY: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "log weights": (lambda self, x: ops.matmul(ops.log(ops.softmax(ops.matmul(x, x.T), -1)), x), (8, 1, 3)),
     "all hidden": (lambda self, x: ops.softmax(x.T * 0 - 3.4028234663852886e38, -1), (8, 1, 3)),
     "numbers that go on": (lambda self, x: x / (4 - ops.arange(x.shape[0]).astype(graphc.float32))[:, None], (4, 1, 3)),
+    "contrastive": (lambda self, x: ops.cross_entropy(ops.matmul(x, x.T), ops.arange(x.shape[0])), (8, 1, 3)),
+    "of shares": (lambda self, x: ops.cross_entropy(ops.matmul(x, x.T), ops.softmax(ops.matmul(x, x.T), -1)), (8, 1, 3)),
+    "nobody's label": (lambda self, x: ops.cross_entropy(ops.matmul(x, x.T), ops.arange(x.shape[0]) + 1), (8, 1, 3)),
+    "ordered alike": (lambda self, x: (lambda v, i: x[i] * v[:, None] + x[:, 2][i][:, None])(*ops.sort(x[:, 0])), (8, 1, 3)),
     "one is another way": (lambda self, x: x * 2 if x.shape[0] == 1 else x, (8, 1, 3)),
     "odd": (lambda self, x: x * 2 if x.shape[0] % 2 else x, (7, 3, 5)),
     "a number that seems fixed": (lambda self, x: x * (x.shape[0] // 6), (7, 6)),

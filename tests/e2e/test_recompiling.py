@@ -264,3 +264,16 @@ def test_cells_come_while_what_is_held_is_added_up() -> None:
         more.join()
         sys.setswitchinterval(before)
     assert len(made) == 2500
+
+
+def test_hooks_are_said_as_such() -> None:
+    """What notes that a cell has other hooks is graphc's own."""
+    net = nn.SequentialCell(nn.Dense(4, 3), nn.ReLU())
+    x = Tensor(np.ones((2, 4), np.float32))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(4):
+            net(x)
+            net[0].register_forward_hook(lambda cell, inputs, output: None)
+    assert "hooks of self.0 were registered or removed" in str(caught[0].message)
+    assert "_hook" not in str(caught[0].message)

@@ -137,6 +137,10 @@ class Padded(Protocol):
         """Put a value in place of the padding that operand `index` has along these axes."""
         ...
 
+    def use(self, index: int, value: Value) -> None:
+        """Put a value of its type in the place of operand `index`."""
+        ...
+
     def count(self, axes: Sequence[Axis], dtype: str) -> Value:
         """How many real places these axes have together, as a number."""
         ...
@@ -297,6 +301,26 @@ def softmax(p: Padded) -> list[Axes]:
         return alike(p)
     p.mask(0, [last], -np.inf)
     return [(*axes[:last], loosened(axes[last], 1 if p.node.op.name == "Softmax" else 3))]
+
+
+def entropies(p: Padded) -> list[Axes]:
+    """Cross entropy of each row: classes that are padding have the probability 0, and are no label."""
+    (logits, labels), (type, kind) = p.axes, p.types
+    row = met(logits[0], labels[0])
+    if row is None or (len(labels) > 1 and met(logits[1], labels[1]) is None):
+        raise p.refuse("its operands are padded differently")
+    classes = logits[1]
+    if is_padded(classes):
+        # 0 times what the lowest number gives is 0, and times infinity it would be NaN.
+        p.mask(0, [1], float(np.finfo(np.float16 if type.dtype in HALVES else type.numpy).min) / 2)
+        if len(labels) > 1:
+            p.mask(1, [1], 0)
+        elif len(classes) > 1:
+            raise p.refuse("real classes do not stand together")
+        else:
+            among = p.b.Less(p.input(1), p.count([classes], kind.dtype))
+            p.use(1, p.b.Select(among, p.input(1), p.b.constant(-1, kind.dtype)))
+    return [(row,), (row, loosened(classes, 1))]
 
 
 def largest(p: Padded) -> list[Axes]:

@@ -223,7 +223,7 @@ op(
     grad=_entropy_grad,
     lower=Kernel(_entropy_lower(True), double=doubles.sparse_cross_entropy),
     batch=folding(0, 1),
-    pad=padding.rows(0),
+    pad=padding.entropies,
     samples=lambda: [
         Sample((floats(6, 10), integers(6, low=0, high=9)), grad=(0,)),
         Sample((floats(3, 37), integers(3, low=0, high=36, dtype="int64")), grad=(0,)),
@@ -241,7 +241,7 @@ op(
     grad=_entropy_grad,
     lower=Kernel(_entropy_lower(False), double=doubles.cross_entropy),
     batch=folding(0, 1),
-    pad=padding.rows(0),
+    pad=padding.entropies,
     samples=lambda: [
         Sample((floats(6, 10), _probabilities(6, 10)), grad=(0,)),
         Sample((floats(2, 35), _probabilities(2, 35) * 2), note="labels that do not sum to one"),

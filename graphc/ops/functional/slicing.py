@@ -122,6 +122,9 @@ def wrapped(index: Tensor, size: int) -> Tensor:
     """Negative indices counted from the end."""
     if index.array is not None and type(index) is Tensor:
         return Tensor.wrap(np.where(index.array < 0, index.array + size, index.array).astype(index.array.dtype))
+    active = dispatch.recorder.get()
+    if active is not None and active.is_place(index):
+        return index
     return select(less(index, 0), add(index, size), index)
 
 

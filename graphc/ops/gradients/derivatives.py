@@ -62,9 +62,13 @@ def _tensors(owner: str, name: str, value: Any) -> tuple[Tensor, ...]:
     for x in made:
         if not isinstance(x, Tensor):
             raise ArgumentTypeError(
-                f"{owner}: {name} must be a tensor or a tuple or list of them, got {type(x).__name__}", loc=user_loc()
+                f"{owner}: {name} must be a tensor or a tuple or list of them, got {_said(x, value)}", loc=user_loc()
             )
     return made
+
+
+def _said(x: Any, value: Any) -> str:
+    return type(x).__name__ if x is value else f"a {type(value).__name__} with a {type(x).__name__} in it"
 
 
 def vjp(fn: Callable[..., Any], *inputs: Tensor, weights: Any = None, has_aux: bool = False) -> tuple[Any, ...]:
