@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from typing import Any
+
 import numba
 import numpy as np
+import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
+from graphc.errors import ArgumentTypeError
 from graphc.ir.op import _REGISTRY
 from tests.errors import messages
 from tests.errors.messages import X, cell, compiled, failure
@@ -258,3 +264,30 @@ def test_a_parameter_that_changed_its_shape():
     error = failure(step, X)
     assert error.code == "GC170"
     assert error.message == "parameter 'w' is f32[2,3] now, this step was compiled for f32[3]"
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_inner_cells_miss_arguments(mode: int) -> None:
+    """What a training cell hands on is asked for at the user's line."""
+    graphc.set_context(mode=mode)
+    net = nn.Dense(4, 3)
+    loss = nn.WithLossCell(net, nn.MSELoss())
+    step = nn.TrainOneStepCell(loss, nn.SGD(net.trainable_params()))
+    x = Tensor(np.ones((2, 4), np.float32))
+    for call, wanted in (
+        (lambda: step(x), "WithLossCell.construct: missing a required argument: 'label'"),
+        (lambda: step(x, foo=x), "TrainOneStepCell.construct: got an unexpected keyword argument 'foo'"),
+        (lambda: net(x, x), "Dense.construct: too many positional arguments"),
+    ):
+        with pytest.raises(ArgumentTypeError) as caught:
+            call()
+        assert caught.value.message == wanted
+        assert caught.value.loc is not None
+        assert caught.value.loc.file.endswith("test_training_messages.py")
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, pickle.dumps])
+def test_steps_are_not_copied(way: Any) -> None:
+    x = Tensor(np.ones((2, 4), np.float32))
+    with pytest.raises(ArgumentTypeError, match="a compiled step cannot be copied or pickled"):
+        way(graphc.compile(nn.Dense(4, 3), x))

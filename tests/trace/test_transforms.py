@@ -172,6 +172,7 @@ def test_a_way_that_is_the_same_for_all_indices_is_the_only_one_that_runs():
 
 
 def network():
+    graphc.set_seed(4)  # Differences tell nothing where a ReLU or a maximum changes between them.
     net = nn.SequentialCell(
         nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Flatten(), nn.Dense(18, 3)
     )
