@@ -8,15 +8,16 @@ al., "Numerical recipes", 12.3).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from graphc_codegen.dtypes import REGISTER
-from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.base import Array, Operand, Params
 from graphc_codegen.kernels.fourier.butterflies import Number, times
+from graphc_codegen.kernels.fourier.kinds import emitters
 from graphc_codegen.kernels.fourier.lines import Lines
 from graphc_codegen.kernels.fourier.stages import Block, Place, last_block, transform
 from graphc_codegen.writer import Writer
@@ -264,11 +265,4 @@ def twin(p: Params, *arrays: Array) -> None:
         y[:] = parts if wide == 2 else parts[..., k : k + 1]
 
 
-def _emitter(kind: str) -> Emitter:
-    def of_kind(function: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *args: function(*[{**x, "kind": kind} if isinstance(x, Mapping) else x for x in args])
-
-    return Emitter(of_kind(operands), of_kind(emit), of_kind(twin))
-
-
-FOURIER, FOURIER_REAL, FOURIER_HALF = map(_emitter, ("pair", "real", "half"))
+FOURIER, FOURIER_REAL, FOURIER_HALF = emitters(operands, emit, twin)

@@ -9,14 +9,15 @@ imaginary parts of half as many complex ones, whose transform tells that of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from graphc_codegen.dtypes import REGISTER
-from graphc_codegen.kernels.base import LINE, Array, Emitter, Operand, Params
+from graphc_codegen.kernels.base import LINE, Array, Operand, Params
 from graphc_codegen.kernels.fourier.butterflies import Number, times
+from graphc_codegen.kernels.fourier.kinds import emitters
 from graphc_codegen.kernels.fourier.lines import Lines
 from graphc_codegen.kernels.fourier.stages import Block, Place, transform
 from graphc_codegen.kernels.transposition import FOUR, transpose_into, turned
@@ -299,11 +300,4 @@ def twin(p: Params, *arrays: Array) -> None:
         y[:] = parts if wide == 2 else parts[..., k : k + 1]
 
 
-def _emitter(kind: str) -> Emitter:
-    def of_kind(function: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *args: function(*[{**x, "kind": kind} if isinstance(x, Mapping) else x for x in args])
-
-    return Emitter(of_kind(operands), of_kind(emit), of_kind(twin))
-
-
-FOURIER_ROWS, FOURIER_ROWS_REAL, FOURIER_ROWS_HALF = map(_emitter, ("pair", "real", "half"))
+FOURIER_ROWS, FOURIER_ROWS_REAL, FOURIER_ROWS_HALF = emitters(operands, emit, twin)
