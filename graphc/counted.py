@@ -32,10 +32,13 @@ Mask = Callable[[Known], Masked]
 
 @dataclass(frozen=True)
 class Wrong:
-    """What the cell raises for some lengths: those that it is about, by symbol; inside of which branch, -1 for none."""
+    """What the cell raises for some lengths: those that it is about, by symbol; in front of which node; inside of which
+    branch, -1 for none.
+    """
 
     lengths: Mapping[int, int]
     error: Exception
+    at: int
     inside: int = -1
 
     def is_of(self, lengths: Sequence[int]) -> bool:
@@ -49,10 +52,13 @@ class Wrong:
 
 @dataclass
 class Counted:
-    """How a step with counts cuts its results. `wrong`: what it raises where there are few."""
+    """How a step with counts cuts its results. `wrong`: what it raises where there are few; `fewer`: where there are fewer of a
+    symbol than so many, at which node.
+    """
 
     masked: Masked
     wrong: list[Wrong] = field(default_factory=list)
+    fewer: list[tuple[int, int, int, Exception]] = field(default_factory=list)
 
     @classmethod
     def tried(cls, mask: Mask, trials: Trials) -> Counted:
@@ -76,18 +82,40 @@ class Counted:
         PaddingError for one that cannot.
         """
         masked, begin, capped = self.masked, len(trials.given), set()
-        masked.least = {}
+        masked.least, self.fewer = {}, []
         for id, symbol, least, error in masked.needs:
             own = symbol if symbol < len(masked.names) else masked.seen[symbol - len(masked.names)][1]
             few = [least - 1 if s == own - begin else size for s, size in enumerate(trials.sizes)]
-            raised = _raised(trials, few)
-            if raised is None and trials.nodes[id].op.name != "Slice":
+            raised, counting = _tried(trials, few, masked)
+            here = next((e for _, e, at in counting.errors if at == id), raised)
+            if here is None and trials.nodes[id].op.name != "Slice":
                 raise error
-            if raised is None:
+            if here is None:
                 capped.add(id)
-            elif least > masked.least.get(symbol, (0, error))[0]:
-                masked.least[symbol] = least, raised
+                continue
+            self.fewer.append((symbol, least, id if here is not raised else counting.at, here))
+            if least > masked.least.get(symbol, (0, error))[0]:
+                masked.least[symbol] = least, here
+        for symbol, (least, _) in masked.least.items():
+            if least > 1:
+                self._look_at_none(trials, symbol)
         return frozenset(capped)
+
+    def _look_at_none(self, trials: Trials, symbol: int) -> None:
+        """Note what comes first where there is nothing at all of a symbol of which some node needs several."""
+        masked, made = self.masked, trials.made
+        branch, own = masked.seen[symbol - len(masked.names)] if symbol >= len(masked.names) else (None, symbol)
+        own -= len(trials.given)
+        if own >= len(trials.owners):
+            return
+        none = [0 if s == own else size for s, size in enumerate(trials.sizes)]
+        raised, counting = _tried(trials, none, masked)
+        for inside, error, at in counting.errors:
+            if inside == trials.owners[own] if branch is None else made.entered[inside].graph is branch:
+                self.fewer.append((symbol, 1, at, error))
+                return
+        if raised is not None and branch is None and trials.owners[own] == counting.inside:
+            self.fewer.append((symbol, 1, counting.at, raised))
 
     @property
     def results(self) -> int:
@@ -100,12 +128,10 @@ class Counted:
         Raises what the cell raises for these counts.
         """
         lengths = [*given, *(int(x.item()) for x in counts)]
-        for wrong in self.wrong:
-            if wrong.is_of(lengths):
-                raise wrong.error.with_traceback(None)
-        for symbol, (least, error) in self.masked.least.items():
-            if lengths[symbol] < least:
-                raise error.with_traceback(None)
+        raised = [(w.at, w.error) for w in self.wrong if w.is_of(lengths)]
+        raised += [(at, error) for symbol, least, at, error in self.fewer if lengths[symbol] < least]
+        if raised:
+            raise min(raised, key=lambda each: each[0])[1].with_traceback(None)
         return lengths
 
     def cut(self, outputs: Sequence[Any], given: Sequence[int] = ()) -> list[Any]:
@@ -153,13 +179,14 @@ class Counted:
             raise  # What cannot be compiled for these counts is nothing that the cell raises.
         except Exception as error:
             failed = error
-        for inside, raised in counting.errors:
-            self._note(trials, lengths, inside, raised)
+        _require_uncaught(counting)
+        for inside, raised, at in counting.errors:
+            self._note(trials, lengths, inside, raised, at)
         if failed is None:
             same_values(trials.first, traced)
             masked.check(traced.graph, lengths)
             return
-        self._note(trials, lengths, counting.inside, failed)
+        self._note(trials, lengths, counting.inside, failed, counting.at)
         more = trials.more(counts, counting.inside)
         if more != counts:
             self._try(trials, more, seen)
@@ -171,17 +198,17 @@ class Counted:
                 help="keep the shape there: ops.where(mask, x, 0)",
             ) from failed
 
-    def _note(self, trials: Trials, lengths: Sequence[int], inside: int, error: Exception) -> None:
+    def _note(self, trials: Trials, lengths: Sequence[int], inside: int, error: Exception, at: int) -> None:
         """That the cell raises this for these lengths. PaddingError if there are many of each."""
-        begin, masked = len(trials.given), self.masked
-        if any(lengths[s] < least for s, (least, _) in masked.least.items() if s < len(lengths)):
+        begin = len(trials.given)
+        if self._needs_more(trials, lengths, inside):
             return
         few = {
             s: n
             for s, n in enumerate(lengths)
             if s >= begin and trials.is_few(s - begin, n) and trials.visible(s - begin, inside)
         }
-        wrong = Wrong(few, error, inside)
+        wrong = Wrong(few, error, at, inside)
         if any(known.covers(wrong) for known in self.wrong):
             return
         if not few:
@@ -191,6 +218,16 @@ class Counted:
                 f"construct cannot be traced for {lengths[begin:]} elements: {_said(error)}", loc=user_loc()
             ) from error
         self.wrong.append(wrong)
+
+    def _needs_more(self, trials: Trials, lengths: Sequence[int], inside: int) -> bool:
+        """Whether a node needs more than these lengths: of a symbol, or of what the branch in which something is raised sees."""
+        masked, entered = self.masked, trials.made.entered
+        around = [entered[n].graph for n in trials.made.around(inside) if n >= 0]
+        for s, (least, _) in masked.least.items():
+            branch, own = masked.seen[s - len(masked.names)] if s >= len(masked.names) else (None, s)
+            if own < len(lengths) and lengths[own] < least and (branch is None or any(g is branch for g in around)):
+                return True
+        return False
 
     def _settle(self, mask: Mask, trials: Trials) -> None:
         """Let the graph tell what branches see in which something is raised, for what is counted around them."""
@@ -244,12 +281,25 @@ def _said(error: Exception) -> str:
     return error.message if isinstance(error, GraphcError) else str(error)
 
 
-def _raised(trials: Trials, counts: Sequence[int]) -> Exception | None:
+def _require_uncaught(counting: Counting) -> None:
+    """PaddingError where Python may catch what a branch raises, and then does something else."""
+    for error in counting.caught:
+        raise PaddingError(
+            f"inside of a branch or loop `try` may catch {type(error).__name__}, which only the run tells: {_said(error)}",
+            loc=getattr(error, "loc", None),
+            help="decide by tensors: if mask.any()",
+        ) from error
+
+
+def _tried(trials: Trials, counts: Sequence[int], masked: Masked) -> tuple[Exception | None, Counting]:
+    """What the cell raises for these counts wherever it goes, and what it has counted, with what branches raise."""
+    counting = trials.counting(counts, masked)
     try:
-        trials.again(trials.counting(counts))
+        trials.again(counting)
     except Exception as error:
-        return error
-    return None
+        return error, counting
+    _require_uncaught(counting)
+    return None, counting
 
 
 def trace_counted(cell: Cell, leaves: list[Tensor], structure: Structure) -> tuple[Traced, Counted | None]:
@@ -262,10 +312,10 @@ def trace_counted(cell: Cell, leaves: list[Tensor], structure: Structure) -> tup
     def again(counting: Counting) -> Traced:
         return trace(cell, leaves, structure, counting, apart=True)
 
-    made = Counting(rooms.room)
+    made = Counting(rooms.room, sure=True)
     traced = again(made)
     with saying_where(traced.graph):
-        probe = again(Counting(rooms.probe))
+        probe = again(Counting(rooms.probe, sure=True))
         same_values(traced, probe)
         trials = Trials.of(again, traced, made, rooms.sizes)
         counted = Counted.tried(partial(masked, traced.graph, probe.graph, {}, Sizes()), trials)

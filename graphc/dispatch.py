@@ -26,7 +26,7 @@ class Recorder(Protocol):
 
     def is_place(self, x: Tensor) -> bool: ...
 
-    def forgives(self, error: Exception) -> bool: ...
+    def forgives(self, error: Exception, refused: bool = False) -> bool: ...
 
     @property
     def compared(self) -> bool: ...
@@ -77,7 +77,7 @@ recorder: ContextVar[Recorder | None] = ContextVar("graphc_recorder", default=No
 def refuse(error: Exception) -> None:
     """Raise an error about sizes, unless whoever traces wants to see how it goes on."""
     active = recorder.get()
-    if active is None or not active.forgives(error):
+    if active is None or not active.forgives(error, refused=True):
         raise error
 
 

@@ -11,7 +11,10 @@ A bare `raise` adds no frame to the traceback, so that not even the way in is in
 
 from __future__ import annotations
 
+import ast
+import linecache
 import os
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
@@ -65,6 +68,35 @@ def is_own(error: BaseException) -> bool:
             return True
         innermost = False
     return True
+
+
+def may_be_caught(end: str) -> bool:
+    """Whether an exception that is raised now comes by a `try` of the user's on its way to a frame of the file `end`."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != end:
+        file, line = frame.f_code.co_filename, frame.f_lineno
+        mapped = SOURCE_MAPS.get(file, {}).get(line)
+        if mapped is not None:
+            file, line = mapped.file, mapped.line
+        if (mapped is not None or not is_hidden(file)) and any(line in lines for lines in _tried(file)):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@lru_cache(64)
+def _tried(file: str) -> list[range]:
+    """The lines of a file that are inside of `try`, or of `with suppress`."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(find_file(file))))
+    except (SyntaxError, ValueError):
+        return []
+    found = []
+    for node in ast.walk(tree):
+        quiet = isinstance(node, ast.With) and any("suppress" in ast.unparse(item) for item in node.items)
+        if isinstance(node, (ast.Try, ast.TryStar)) or (isinstance(node, ast.With) and quiet):
+            found.append(range(node.body[0].lineno, (node.body[-1].end_lineno or 0) + 1))
+    return found
 
 
 def place(traceback: TracebackType | None) -> Loc | None:

@@ -249,9 +249,16 @@ class PaddedStep(CompiledStep):
         rooms = Rooms()
         counting = Counting(rooms.room)
         traced = trace(cell, leaves, structure, counting, apart=True)
+        sure = bool(counting_nodes(traced.graph))
+        if sure:
+            rooms = Rooms()
+            counting = Counting(rooms.room, sure=True)
+            traced = trace(cell, leaves, structure, counting, apart=True)
         sizes = self._plan.sizes
         try:
-            probe = trace(cell, self._plan.examples(leaves, sizes.probe), structure, Counting(rooms.probe), apart=True)
+            probe = trace(
+                cell, self._plan.examples(leaves, sizes.probe), structure, Counting(rooms.probe, sure=sure), apart=True
+            )
         except GraphcError as error:
             said = " and ".join(f"{n} {a}" for n, a in zip(sizes.names, sizes.probe, strict=True))
             raise PaddingError(f"construct cannot be traced for {said}: {error.message}", loc=error.loc) from error
@@ -289,7 +296,9 @@ class PaddedStep(CompiledStep):
         if lengths not in self._found:
             with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
                 examples = self._plan.examples(self._examples, lengths)
-                traced = trace(cell, examples, self._structure, Counting(Rooms().room), apart=True)
+                traced = trace(
+                    cell, examples, self._structure, Counting(Rooms().room, sure=self._counted is not None), apart=True
+                )
             graph = traced.graph
             counts = [n.attrs["size"] for n in counting_nodes(graph)]
             self._masked.check(graph, (*lengths, *counts))

@@ -112,14 +112,14 @@ class Trials:
             return known.get(number, size)
 
         if masked is None:
-            return Counting(room)
+            return Counting(room, sure=True)
         lengths = masked.all_lengths((*self.given, *counts))
 
         def wanted(id: int, op: str) -> tuple[TensorType, ...] | None:
             node = self.nodes.get(id)
             return masked.types(node, lengths) if node is not None and node.op.name == op else None
 
-        return Counting(room, wanted)
+        return Counting(room, wanted, sure=True)
 
     def counts(self) -> Iterator[tuple[int, ...]]:
         """Counts to try: all, all but one, half, and few of all; more of one than of the others; none, one and all of each

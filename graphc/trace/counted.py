@@ -6,10 +6,12 @@ others shows which axes have to do with them (`graphc/passes/padding.py`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphc.errors import TraceError, user_loc
+from graphc.frames import may_be_caught
 from graphc.ir import Node, TensorType, Value
 from graphc.ops.tensor.tensor import Tensor
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 #: The size that a trace gives to what is counted: of which one, from 0 on, among how many elements.
 RoomOf = Callable[[int, int], int]
 Types = tuple[TensorType, ...]
+_END = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__init__.py")  # Where traces begin.
 #: Graphs in which a step can count: the names that recorders of branches, and of bodies of loops, have.
 _BRANCHES = ("then", "else", "body", "probe")
 
@@ -27,24 +30,31 @@ class Counting:
     """What a trace counts.
 
     room     of whoever traces
+    sure     whether it is known of another trace that something is counted
     wanted   the types that the node of this id, of an op, is to have where its own rule refuses; None: it raises
     nodes    of all places that have been counted, those of parts that have been thrown away too
     owners   for each the innermost branch, or body of a loop, around it, which need not be run: its number, -1 for none
     entered  the recorders of subgraphs, by number
-    errors   what has been raised inside of a branch, which one, and has been gone on from
+    errors   what has been raised inside of a branch, which one, and has been gone on from; for which node, by id
+    caught   those of them that a `try` of the user's may catch
     inside   in which branch the trace has failed
+    at       in front of which node, by id
     """
 
-    def __init__(self, room: RoomOf, wanted: Callable[[int, str], Types | None] | None = None) -> None:
-        self.room = room
+    def __init__(
+        self, room: RoomOf, wanted: Callable[[int, str], Types | None] | None = None, sure: bool = False
+    ) -> None:
+        self.room, self.sure = room, sure
         self.wanted: Callable[[int, str], Types | None] = wanted or (lambda id, op: None)
         self.nodes: list[Node] = []
         self.owners: list[int] = []
         self.entered: list[GraphRecorder] = []
-        self.errors: list[tuple[int, Exception]] = []
-        self.inside = -1
+        self.errors: list[tuple[int, Exception, int]] = []
+        self.caught: list[Exception] = []
+        self.inside, self.at = -1, -1
         self._goes_on = wanted is not None
         self._failed: BaseException | None = None
+        self._waiting: tuple[int, Exception] | None = None  # What has been raised in front of a node.
 
     def enter(self, recorder: GraphRecorder) -> int:
         """The number of a recorder of a subgraph."""
@@ -68,18 +78,35 @@ class Counting:
         self.owners.append(self.around(recorder.number)[0])
         return node
 
+    def may_raise(self, recorder: GraphRecorder) -> bool:
+        """Whether what is computed here may raise something for some counts, and can be a branch that does."""
+        return self.sure and _why_not(recorder) is None
+
     def fail(self, recorder: GraphRecorder, error: BaseException) -> None:
         """Note where an error was raised first."""
         if error is not self._failed:
-            self._failed, self.inside = error, self.around(recorder.number)[0]
+            self._failed, self.inside, self.at = error, self.around(recorder.number)[0], recorder.graph.ids.next
 
-    def forgives(self, recorder: GraphRecorder, error: Exception) -> bool:
-        """Whether to go on: inside of a branch, which may not be taken when it happens."""
+    def forgives(self, recorder: GraphRecorder, error: Exception, refused: bool = False) -> bool:
+        """Whether to go on: inside of a branch, which may not be taken when it happens.
+
+        refused: in front of the node of this line, whose own error it stands for.
+        """
         inside = self.around(recorder.number)[0]
         if not self._goes_on or inside < 0:
             return False
-        self.errors.append((inside, error))
+        waiting, self._waiting = self._waiting, (inside, error) if refused else None
+        if waiting and not refused and waiting[0] == inside and _at(waiting[1]) == _at(error):
+            self.errors[-1] = *waiting, recorder.graph.ids.next
+            return True
+        if may_be_caught(_END):
+            self.caught.append(error)
+        self.errors.append((inside, error, recorder.graph.ids.next))
         return True
+
+
+def _at(error: Exception) -> Any:
+    return getattr(error, "loc", None)
 
 
 def found(recorder: GraphRecorder, mask: Tensor, name: str) -> Tensor:

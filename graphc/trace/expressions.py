@@ -37,10 +37,12 @@ def _short(
     first: Tensor, rest: Callable[[], Any], both: Callable[..., Any], chosen: Callable[[Callable[[], Any]], Any]
 ) -> Any:
     """The second operand, where the first is known only when the step runs: `both` of two flags of which neither writes
-    anything, else what is chosen.
+    or raises anything, else what is chosen.
     """
     one_element(first)
     recorder = active_recorder()
+    if recorder.may_raise:
+        return chosen(rest)
     before = recorder.mark()
     second = inplace.unchanged(rest)()
     if is_flag(first) and is_flag(second) and not recorder.written_since(before):

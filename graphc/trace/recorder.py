@@ -156,10 +156,16 @@ class GraphRecorder(dispatch.Recorder):
             value = node.inputs[0]
         return value.node in recorder.graph and recorder.graph.node(value.node).op.name in ("Argsort", "Nonzero")
 
-    def forgives(self, error: Exception) -> bool:
+    @property
+    def may_raise(self) -> bool:
+        """Whether operands of `and` that Python would not compute may raise something for few counted elements."""
+        counting = self.root.counting
+        return counting is not None and counting.may_raise(self)
+
+    def forgives(self, error: Exception, refused: bool = False) -> bool:
         """Whether the trace goes on in spite of an error, to show what else is done for few counted elements."""
         counting = self.root.counting
-        return counting is not None and counting.forgives(self, error)
+        return counting is not None and counting.forgives(self, error, refused)
 
     @abstractmethod
     def branch(self, name: str) -> GraphRecorder:

@@ -157,9 +157,28 @@ def in_a_scan(x: Any, m: Any) -> Any:
     return ops.scan(turn, ops.ones(()), x.reshape(-1), None)
 
 
+def in_short(x: Any, m: Any) -> Any:
+    """Python computes the second operand only if the first does not tell."""
+    few, made = x[m], x.sum() * 0
+    if (m.any() and few.max() > 0.5) or (few.sum() < 1 and (~m).any() and x[~m].min() < -1):
+        made = made + 1
+    return made * few.sum()
+
+
+def as_many_as_needed(x: Any, m: Any) -> Any:
+    """Branches need more of it than what follows."""
+    few, made = x[m], x.sum() * 0
+    if few.sum() > 100:
+        made = made + few[3] * few[-2]
+    elif few.sum() > 200:
+        made = made + few[1]
+    return made + few[:4].sum() + few[:3].sum() * few[-2:].sum()
+
+
 #: What branches and loops count themselves.
 INSIDE: dict[str, Function] = {
-    f.__name__: f for f in (a_loss, the_largest, either_way, put_back, in_turns, in_branches, in_a_scan)
+    f.__name__: f
+    for f in (a_loss, the_largest, either_way, put_back, in_turns, in_branches, in_a_scan, in_short, as_many_as_needed)
 }
 
 
@@ -186,6 +205,26 @@ def of_either(x: Any, m: Any) -> Any:
     made = x.sum() * 0
     while made < 3:
         made = made + ops.cat((x[m & (x > made)], x[x < -made])).max() ** 2 + 1
+    return made
+
+
+def caught(x: Any, m: Any) -> Any:
+    made = x.sum()
+    if made > -100:
+        try:
+            made = made + x[m].max()
+        except ShapeError:
+            made = made - 1
+    return made
+
+
+def caught_around(x: Any, m: Any) -> Any:
+    made = x.sum()
+    try:
+        if made > -100:
+            made = made + x[m][1]
+    except IndexError:
+        made = made - 1
     return made
 
 
@@ -264,6 +303,35 @@ def test_only_branches_that_are_taken_raise() -> None:
             step(x, mask, np.array(True))
     for mask in others:
         close(step(x, mask, np.array(True)), body(Tensor(x), Tensor(mask), True))
+
+
+#: Of x, and m of its shape, with several errors where there are few: the first one is raised.
+FIRST: dict[str, Function] = {
+    "one after the other": lambda x, m: x[m].max() + x[m][1],
+    "the other way round": lambda x, m: x[m][1] + x[m].max(),
+    "a branch before": lambda x, m: ops.cond(x[0] > -9, lambda: x[m & (x > 0)][0], lambda: x[0]) + x[m].max(),
+    "of two branches": lambda x, m: (
+        ops.cond(x[0] > -9, lambda: x[m][1], lambda: x[0]) + ops.cond(x[1] > -9, lambda: x[m].max(), lambda: x[1])
+    ),
+    "of either branch": lambda x, m: (lambda q: ops.cond(x[0] > 0, lambda: q[3], lambda: q[1] * q.max()))(x[m]),
+    "nested": lambda x, m: ops.cond(
+        x[0] > -9, lambda: x[m].max() + ops.cond(x[1] > -9, lambda: x[m][2], lambda: x[m].min()), lambda: x[m].min()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_the_first_error_is_raised(name: str) -> None:
+    x, chosen = floats(9), masks((9,))
+    step = graphc.compile(Net(FIRST[name]), x, chosen[0])
+    for mask in chosen:
+        try:
+            wanted = FIRST[name](Tensor(x), Tensor(mask))
+        except (ShapeError, IndexRangeError) as error:
+            with pytest.raises(type(error)):
+                step(x, mask)
+        else:
+            close(step(x, mask), wanted)
 
 
 @pytest.mark.parametrize("name", OF_ROWS)
@@ -417,6 +485,8 @@ REFUSED: dict[str, tuple[Function, type[GraphcError], str]] = {
     "Python's way in a branch": (decided, PaddingError, "padding would change"),
     "few outside of a loop": (of_the_chosen, PaddingError, "raises ShapeError for few of what is counted outside of it"),
     "few of two in a loop": (of_either, PaddingError, "for few of several things that it counts"),
+    "caught in a branch": (caught, PaddingError, "`try` may catch ShapeError"),
+    "caught around a branch": (caught_around, PaddingError, "`try` may catch IndexError"),
     "other sizes": (lambda x, m: x[m] + x, GraphcError, r"\(21,\) and \(9,\)"),
     "one beside others": (lambda x, m: x[x.sum() > 0, 1], TraceError, "must be known when the Cell is compiled"),
     "distinct of the chosen": (lambda x, m: ops.unique(x[m]), PaddingError, "an index may mean padding"),

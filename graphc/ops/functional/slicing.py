@@ -46,7 +46,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
                 dispatch.refuse(
                     IndexRangeError(f"index {item} is out of range for axis {axis} of {x.tensor_type}", loc=user_loc())
                 )
-            start, count, by = int(item) % max(extent, 1), 1, 1
+            start, count, by = int(item) if item >= extent else int(item) % max(extent, 1), 1, 1
         else:
             raise IndexKindError(f"cannot index a tensor with {type(item).__name__}", loc=user_loc())
         begin.append(start if count else 0)
