@@ -43,7 +43,8 @@ class _Pool(Cell):
         return checks.integer(owner, name, one, least)
 
     def _each(self, sizes: Any) -> tuple[int, ...]:
-        return sizes if isinstance(sizes, tuple) else (sizes,)
+        # They may have been set since.
+        return tuple(sizes) if isinstance(sizes, (tuple, list)) else (sizes,) * self._axes
 
     def batch(self, x: Any) -> tuple[Tensor, bool]:
         """x with an axis for the batch, and whether it had none."""
