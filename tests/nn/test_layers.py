@@ -122,3 +122,11 @@ def test_a_bias_can_be_turned_off(name: str) -> None:
     before = layer(x).asnumpy()
     layer.has_bias = False
     np.testing.assert_allclose(layer(x).asnumpy(), before - 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [nn.MaxPool2d, nn.AvgPool2d])
+def test_windows_that_are_set_later(kind: Any) -> None:
+    layer, x = kind(2, 2), Tensor(random(1, 2, 6, 6))
+    layer(x)
+    layer.kernel_size, layer.stride = [3, 3], 1
+    np.testing.assert_array_equal(layer(x).asnumpy(), kind(3, 1)(x).asnumpy())
