@@ -10,6 +10,7 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, amp, mint, nn, ops
+from graphc.ops.tensor import autocast
 from graphc.ops.tensor.tree import tensors
 
 RNG = np.random.default_rng(29)
@@ -186,6 +187,16 @@ def test_training() -> None:
     np.testing.assert_allclose(losses[1], losses[0], rtol=0.02)
     assert losses[1] != losses[0]
     assert losses[1][-1] < losses[1][0]
+
+
+def test_every_name_of_the_lists_is_there() -> None:
+    for name, kind in autocast._KINDS.items():
+        in_mint, _, short = name.rpartition(".")
+        spaces = (mint, mint.linalg) if in_mint else (ops, mint, mint.nn.functional)
+        found = [getattr(space, short) for space in spaces if hasattr(space, short)]
+        assert found, name
+        for x in found:
+            assert getattr(x.__call__ if isinstance(x, type) else x, "casts_by", None) == kind, name
 
 
 @pytest.mark.parametrize("level", ["O0", "O1", "O2", "O3"])

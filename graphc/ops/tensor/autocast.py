@@ -28,7 +28,7 @@ _LISTS = {
         Conv2D Conv3D Conv2DTranspose Conv3DTranspose Conv2DBackpropInput MatMul BatchMatMul PReLU Einsum
         conv1d conv2d conv3d convolution conv_transpose2d conv2d_transpose conv3d_transpose
         matmul bmm mm mv dense linear prelu einsum dot inner batch_dot cov
-        mint.addmm mint.addbmm mint.addmv mint.baddbmm
+        mint.addmv mint.baddbmm
         """,
     "full": """
         Pow ACos Asin Cosh Erfinv Exp Expm1 Log Log1p Reciprocal Inv Rsqrt Sinh Tan Softplus LayerNorm BatchNorm
@@ -39,7 +39,7 @@ _LISTS = {
         triplet_margin_loss multi_margin_loss binary_cross_entropy_with_logits pdist cdist renorm prod softmax log_softmax
         cumprod cumsum sum nll_loss cross_entropy logsumexp logaddexp logaddexp2 logdet logsigmoid ldexp exp2 std var addbmm
         sum_to_size trapz vecdot cosine_similarity softmin gumbel_softmax gaussian_nll_loss multilabel_soft_margin_loss
-        mint.norm mint.l1_loss mint.mse_loss
+        mint.norm
         """,
     "widest": "Addcdiv Addcmul Cross BiasAdd AddN Concat addcdiv addcmul cross grid_sample bias_add addn concat cat",
 }
