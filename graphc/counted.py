@@ -304,8 +304,9 @@ def _tried(trials: Trials, counts: Sequence[int], masked: Masked) -> tuple[Excep
 
 def trace_counted(cell: Cell, leaves: list[Tensor], structure: Structure) -> tuple[Traced, Counted | None]:
     """The trace of a cell; where it counts, with a graph that is right for all counts, and what the step needs to know."""
-    traced = trace(cell, leaves, structure, Counting(Rooms().room))
-    if not counting_nodes(traced.graph):
+    first = Counting(Rooms().room)
+    traced = trace(cell, leaves, structure, first)
+    if not first.nodes:
         return traced, None
     rooms = Rooms()
 

@@ -249,7 +249,7 @@ class PaddedStep(CompiledStep):
         rooms = Rooms()
         counting = Counting(rooms.room)
         traced = trace(cell, leaves, structure, counting, apart=True)
-        sure = bool(counting_nodes(traced.graph))
+        sure = bool(counting.nodes)
         if sure:
             rooms = Rooms()
             counting = Counting(rooms.room, sure=True)
@@ -266,7 +266,7 @@ class PaddedStep(CompiledStep):
         held = [a for a, x in zip(self._plan.axes, leaves, strict=True) if not isinstance(x, Parameter)]
         with counted.saying_where(traced.graph):
             mask = partial(masked, traced.graph, probe.graph, dict(zip(given, held, strict=True)), sizes)
-            if counting_nodes(traced.graph):
+            if counting.nodes:
 
                 def again(counting: Counting) -> Traced:
                     return trace(cell, leaves, structure, counting, apart=True)

@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from graphc import suggest
 from graphc.errors import TraceAttributeError, printable
 from graphc.frames import clean
 from graphc.instead import instead
+from graphc.signatures import wrappers
 from graphc.suggest import imports_from, nearest
 
 _TOP = "graphc.compat.toplevel"
@@ -249,7 +250,7 @@ class Shadow(ModuleType):
         key = mindspore_name(self.__name__)
         for provider in _providers(key):
             if hasattr(provider, name):
-                value = getattr(provider, name)
+                value = _as_users_know(getattr(provider, name))
                 setattr(self, name, value)
                 return value
         message = f"graphc has no {self.__name__}.{printable(name)}{_nearest(key, name)}"
@@ -312,8 +313,13 @@ def _elsewhere(path: str) -> Any:
             and not provider.__name__.startswith("graphc.compat")
             and _exports(provider, name)
         ):
-            return getattr(provider, name)
+            return _as_users_know(getattr(provider, name))
     return None
+
+
+def _as_users_know(member: Any) -> Any:
+    """A function with the wrapper that it has elsewhere: names of one function are names of one object."""
+    return wrappers.get(member, member) if isinstance(member, FunctionType) else member
 
 
 def _exports(module: ModuleType, name: str) -> bool:

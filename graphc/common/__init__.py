@@ -5,6 +5,7 @@ from typing import Any
 
 from graphc import frames, suggest
 from graphc.common import initializer
+from graphc.signatures import accepting
 
 _MODULE_OF = {
     **dict.fromkeys(("jit", "jit_class", "ms_function"), "graphc.function"),
@@ -20,7 +21,8 @@ __all__ = ["initializer"]
 
 def __getattr__(name: str) -> Any:
     if name in _MODULE_OF:
-        return getattr(import_module(_MODULE_OF[name]), name)
+        made = getattr(import_module(_MODULE_OF[name]), name)
+        return accepting(made, "graphc")
     try:
         return suggest.no_member("graphc.common", name, (*__all__, *_MODULE_OF))
     except (AttributeError, ImportError) as error:

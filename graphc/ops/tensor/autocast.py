@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 from graphc import dispatch
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors, tensors
+from graphc.signatures import refuse_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -84,7 +85,11 @@ def _casting(function: Callable[P, R], kind: str) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         low = dispatch.low.get()
         if low is None:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except TypeError as error:
+                refuse_call(function, error)
+                raise
         given: Any = args, kwargs
         args, kwargs = map_tensors(functools.partial(_as, low if kind == "low" else _wide(kind, given)), given)
         with computing(None):

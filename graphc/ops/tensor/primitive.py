@@ -202,7 +202,7 @@ def declare(name: str, function: Callable[..., Any], doc: str | None = None, **a
     call.__signature__ = _of_call(function, given)  # type: ignore[attr-defined]
     members = {
         "__init__": init,
-        "__call__": door(call, __name__),
+        "__call__": door(marked(call, name), __name__),
         "__doc__": doc or function.__doc__,
         "__module__": "graphc.ops.primitives",
         "attributes": attrs,
