@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,13 @@ WIDEST: dict[str, Callable[..., Any]] = {
     "biases": lambda x, y: (ops.bias_add(x, y[0]), ops.BiasAdd()(x, y[0])),
     "sums": lambda x, y: (x + y, ops.addmm(y, y, y)),
 }
+
+
+@pytest.fixture(autouse=True)
+def mode_as_before() -> Iterator[None]:
+    before = graphc.get_context("mode")
+    yield
+    graphc.set_context(mode=before)
 
 
 class Net(nn.Cell):
