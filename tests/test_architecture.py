@@ -58,7 +58,7 @@ ALLOWED = {
     "graphc.suggest": {"graphc.errors", "graphc.instead"},
     "graphc.signatures": {f"graphc.{m}" for m in ("dispatch", "errors", "frames", "suggest")},
     "graphc.frames": {"graphc.errors", "graphc.debug"},
-    "graphc.paths": {"graphc.errors", "graphc.frames", "graphc.instead", "graphc.suggest"},
+    "graphc.paths": {f"graphc.{m}" for m in ("errors", "frames", "instead", "signatures", "suggest")},
     "graphc.failures": {f"graphc.{m}" for m in ("attached", "dispatch", "errors", "debug", "frames", "signatures")}
     | {"graphc_codegen.forks"},
     "graphc.files": {"graphc.errors"},
