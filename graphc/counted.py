@@ -82,9 +82,9 @@ class Counted:
         PaddingError for one that cannot.
         """
         masked, begin, capped = self.masked, len(trials.given), set()
-        masked.least, self.fewer = {}, []
+        self.fewer = []
         for id, symbol, least, error in masked.needs:
-            own = symbol if symbol < len(masked.names) else masked.seen[symbol - len(masked.names)][1]
+            _, own = masked.source(symbol)
             few = [least - 1 if s == own - begin else size for s, size in enumerate(trials.sizes)]
             raised, counting = _tried(trials, few, masked)
             here = next((e for _, e, at in counting.errors if at == id), raised)
@@ -94,17 +94,23 @@ class Counted:
                 capped.add(id)
                 continue
             self.fewer.append((symbol, least, id if here is not raised else counting.at, here))
-            if least > masked.least.get(symbol, (0, error))[0]:
-                masked.least[symbol] = least, here
-        for symbol, (least, _) in masked.least.items():
+        for symbol, least in self.least.items():
             if least > 1:
                 self._look_at_none(trials, symbol)
         return frozenset(capped)
 
+    @property
+    def least(self) -> dict[int, int]:
+        """By symbol, how many there must be for all nodes."""
+        made: dict[int, int] = {}
+        for symbol, least, _, _ in self.fewer:
+            made[symbol] = max(least, made.get(symbol, 0))
+        return made
+
     def _look_at_none(self, trials: Trials, symbol: int) -> None:
         """Note what comes first where there is nothing at all of a symbol of which some node needs several."""
         masked, made = self.masked, trials.made
-        branch, own = masked.seen[symbol - len(masked.names)] if symbol >= len(masked.names) else (None, symbol)
+        branch, own = masked.source(symbol)
         own -= len(trials.given)
         if own >= len(trials.owners):
             return
@@ -165,7 +171,7 @@ class Counted:
         Python raises, it is seen with more in the branch what the rest of the cell does.
         """
         begin, masked = len(trials.given), self.masked
-        least = [masked.least.get(s + begin, (0, None))[0] for s in range(len(counts))]
+        least = [self.least.get(s + begin, 0) for s in range(len(counts))]
         counts = tuple(max(n, m) if o >= 0 else n for n, m, o in zip(counts, least, trials.owners, strict=True))
         if counts in seen or any(n < m for n, m in zip(counts, least, strict=True)):
             return
@@ -223,8 +229,8 @@ class Counted:
         """Whether a node needs more than these lengths: of a symbol, or of what the branch in which something is raised sees."""
         masked, entered = self.masked, trials.made.entered
         around = [entered[n].graph for n in trials.made.around(inside) if n >= 0]
-        for s, (least, _) in masked.least.items():
-            branch, own = masked.seen[s - len(masked.names)] if s >= len(masked.names) else (None, s)
+        for s, least in self.least.items():
+            branch, own = masked.source(s)
             if own < len(lengths) and lengths[own] < least and (branch is None or any(g is branch for g in around)):
                 return True
         return False
@@ -241,9 +247,7 @@ class Counted:
         ]
         seen, floors = tuple(dict.fromkeys([*self.masked.seen, *asked])), self.masked.floors
         if asked or floors:
-            least = self.masked.least
             self.masked = mask(replace(self.masked.known, seen=seen, floors=floors))
-            self.masked.least = least
         self.wrong = [
             replace(w, lengths={self._seen(s, w, entered): n for s, n in w.lengths.items()}) for w in self.wrong
         ]

@@ -101,7 +101,7 @@ class Trials:
         """Whether it may be too few: none, or one of several that there can be."""
         return count < max(min(2, self.sizes[symbol]), 1)
 
-    def counting(self, counts: Sequence[int], masked: Masked | None = None) -> Counting:
+    def counting(self, counts: Sequence[int], masked: Masked) -> Counting:
         """What a trace counts with these counts. What is thrown away has all there can be.
 
         masked: tells what nodes are to be that cannot be for these counts, so that the trace goes on.
@@ -111,8 +111,6 @@ class Trials:
         def room(number: int, size: int) -> int:
             return known.get(number, size)
 
-        if masked is None:
-            return Counting(room, sure=True)
         lengths = masked.all_lengths((*self.given, *counts))
 
         def wanted(id: int, op: str) -> tuple[TensorType, ...] | None:

@@ -2,8 +2,11 @@
 
 import signal
 import sys
+from collections.abc import Iterator
 
 import pytest
+
+import graphc
 
 pytest_plugins = ["graphc.testing.plugin", "pytester"]
 
@@ -16,3 +19,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scripts that commands run are `__main__` from then on; the next test has its own again."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+@pytest.fixture
+def mode_again() -> Iterator[None]:
+    """The mode is afterwards what it was."""
+    before = graphc.get_context("mode")
+    yield
+    graphc.set_context(mode=before)

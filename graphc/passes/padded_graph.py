@@ -62,7 +62,6 @@ class Masked:
     names      of the symbols
     derived    of the last symbols, the axes whose lengths they add up, and how many there are at most
     needs      nodes that take so many of a symbol: its id, the symbol, how many at least, and the error where it has fewer
-    least      by symbol, what its length must be, and the error where it is not
     numbers    constants that are a length: its symbol
     floors     what such constants are at least, as far as traces have shown
     moving     the axes along which slices begin as far from the end for every length
@@ -80,13 +79,16 @@ class Masked:
     names: tuple[str, ...] = ()
     derived: list[tuple[Sequence[Axis], int]] = field(default_factory=list)
     needs: list[tuple[int, int, int, Exception]] = field(default_factory=list)
-    least: dict[int, tuple[int, Exception]] = field(default_factory=dict)
     numbers: dict[int, int] = field(default_factory=dict)
     floors: dict[int, float] = field(default_factory=dict)
     moving: dict[int, list[int]] = field(default_factory=dict)
     seen: list[tuple[Graph, int]] = field(default_factory=list)
     turning: set[int] = field(default_factory=set)
     _shown: dict[int, int] = field(default_factory=dict)  # The least length that such a constant has been.
+
+    def source(self, symbol: int) -> tuple[Graph | None, int]:
+        """Of a symbol, or of how many a branch sees of one: that branch, and the symbol."""
+        return self.seen[symbol - len(self.names)] if symbol >= len(self.names) else (None, symbol)
 
     def types(self, node: Node, lengths: Sequence[int]) -> tuple[TensorType, ...]:
         """What a node of the trace makes for these lengths."""

@@ -17,13 +17,13 @@ from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import untrained
 from graphc.trace.cells import CellCall, bound_arguments, own_signature
-from graphc.trace.counted import Counting, RoomOf
+from graphc.trace.counted import Counting
 from graphc.trace.decided import definition
 from graphc.trace.inplace import refuse_leaks
 from graphc.trace.recorder import Joined
 from graphc.trace.tracer import Tracer
 
-__all__ = ["Counting", "RoomOf", "Traced", "input_names", "trace"]
+__all__ = ["Counting", "Traced", "input_names", "trace"]
 
 
 @dataclass(frozen=True)

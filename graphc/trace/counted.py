@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from graphc.errors import TraceError, user_loc
 from graphc.frames import may_be_caught
 from graphc.ir import Node, TensorType, Value
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, TracedTensor
 
 if TYPE_CHECKING:
     from graphc.trace.recorder import GraphRecorder
@@ -78,17 +78,14 @@ class Counting:
         self.owners.append(self.around(recorder.number)[0])
         return node
 
-    def may_raise(self, recorder: GraphRecorder) -> bool:
-        """Whether what is computed here may raise something for some counts, and can be a branch that does."""
-        return self.sure and _why_not(recorder) is None
-
     def fail(self, recorder: GraphRecorder, error: BaseException) -> None:
         """Note where an error was raised first."""
         if error is not self._failed:
             self._failed, self.inside, self.at = error, self.around(recorder.number)[0], recorder.graph.ids.next
 
     def forgives(self, recorder: GraphRecorder, error: Exception, refused: bool = False) -> bool:
-        """Whether to go on: inside of a branch, which may not be taken when it happens.
+        """Whether to go on in spite of an error, to show what else is done for few: inside of a branch, which may not be taken
+        when it happens.
 
         refused: in front of the node of this line, whose own error it stands for.
         """
@@ -107,6 +104,22 @@ class Counting:
 
 def _at(error: Exception) -> Any:
     return getattr(error, "loc", None)
+
+
+def may_raise(recorder: GraphRecorder) -> bool:
+    """Whether what is computed here may raise something for some counts, and can be a branch that does."""
+    counting = recorder.root.counting
+    return counting is not None and counting.sure and _why_not(recorder) is None
+
+
+def is_place(recorder: GraphRecorder, x: Tensor) -> bool:
+    """Whether numbers are places that a sort or a search has found: none is negative."""
+    if recorder.immediate or not isinstance(x, TracedTensor):
+        return False
+    maker, value = x.handle
+    while value.node in maker.graph and (node := maker.graph.node(value.node)).op.name in ("Cast", "Reshape"):
+        value = node.inputs[0]
+    return value.node in maker.graph and maker.graph.node(value.node).op.name in ("Argsort", "Nonzero")
 
 
 def found(recorder: GraphRecorder, mask: Tensor, name: str) -> Tensor:

@@ -13,6 +13,7 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.trace import inplace
 from graphc.trace.alike import as_number, kind_of
 from graphc.trace.branches import if_exp
+from graphc.trace.counted import may_raise
 from graphc.trace.rewrite import is_
 from graphc.trace.truth import active_recorder, is_flag, is_traced, not_, one_element, truth
 
@@ -41,7 +42,7 @@ def _short(
     """
     one_element(first)
     recorder = active_recorder()
-    if recorder.may_raise:
+    if may_raise(recorder):
         return chosen(rest)
     before = recorder.mark()
     second = inplace.unchanged(rest)()

@@ -147,26 +147,6 @@ class GraphRecorder(dispatch.Recorder):
         """The recorder of the whole graph, of which this one may record a branch."""
         return self if self.parent is None else self.parent.root
 
-    def is_place(self, x: Tensor) -> bool:
-        """Whether numbers are places that a sort or a search has found: none is negative."""
-        if self.immediate or not isinstance(x, TracedTensor):
-            return False
-        recorder, value = x.handle
-        while value.node in recorder.graph and (node := recorder.graph.node(value.node)).op.name in ("Cast", "Reshape"):
-            value = node.inputs[0]
-        return value.node in recorder.graph and recorder.graph.node(value.node).op.name in ("Argsort", "Nonzero")
-
-    @property
-    def may_raise(self) -> bool:
-        """Whether operands of `and` that Python would not compute may raise something for few counted elements."""
-        counting = self.root.counting
-        return counting is not None and counting.may_raise(self)
-
-    def forgives(self, error: Exception, refused: bool = False) -> bool:
-        """Whether the trace goes on in spite of an error, to show what else is done for few counted elements."""
-        counting = self.root.counting
-        return counting is not None and counting.forgives(self, error, refused)
-
     @abstractmethod
     def branch(self, name: str) -> GraphRecorder:
         """A recorder for a subgraph of this graph."""
@@ -231,7 +211,7 @@ class GraphRecorder(dispatch.Recorder):
             self._explain(error, op, operands)
             counting = self.root.counting
             wanted = counting.wanted(self.graph.ids.next, op) if counting is not None else None
-            if wanted is None or not self.forgives(error):
+            if counting is None or wanted is None or not counting.forgives(self, error):
                 raise
             return add(wanted)
 

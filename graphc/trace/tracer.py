@@ -67,6 +67,12 @@ class Tracer(GraphRecorder):
             return transforms.transformed(self, fn, args, options)
         return gradient.gradient(self, fn, weights, args, options)
 
+    def is_place(self, x: Tensor) -> bool:
+        return counted.is_place(self, x)
+
+    def forgives(self, error: Exception, refused: bool = False) -> bool:
+        return self.root.counting is not None and self.root.counting.forgives(self, error, refused)
+
     def found(self, mask: Tensor, name: str) -> Tensor:
         return counted.found(self, mask, name)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,28 +14,7 @@ from graphc.errors import ExportError, GraphcError, PaddingError, ShapeError, Tr
 from graphc.ops.functional.core import IndexRangeError
 from graphc.ops.tensor.tree import tensors
 from tests.e2e.changing import close
-
-Function = Callable[..., Any]
-
-
-class Net(nn.Cell):
-    def __init__(self, body: Function) -> None:
-        super().__init__()
-        self.body = body
-
-    def construct(self, *inputs: Any) -> Any:
-        return self.body(*inputs)
-
-
-def floats(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    return np.random.default_rng(seed + sum(shape)).normal(size=shape).astype(np.float32)
-
-
-def masks(shape: tuple[int, ...]) -> list[np.ndarray[Any, Any]]:
-    """None, all, some, one."""
-    some, one = np.random.default_rng(3).random(shape) > 0.5, np.zeros(shape, bool)
-    one[tuple(n // 2 for n in shape)] = True
-    return [np.zeros(shape, bool), np.ones(shape, bool), some, one]
+from tests.e2e.chosen import Function, Net, agrees, floats, masks, refused
 
 
 def changed(x: Any, m: Any, by: Function, value: bool = True) -> Any:
@@ -93,141 +71,6 @@ OF_SOME: dict[str, Function] = {
 }
 
 
-def a_loss(x: Any, m: Any) -> Any:
-    loss = x.sum() * 0
-    if m.any():
-        loss = loss + (x[m] ** 2).mean() / x[m].shape[0]
-    return loss
-
-
-def the_largest(x: Any, m: Any) -> Any:
-    """Raises where nobody comes by, and where somebody does."""
-    few, all_of_them = x[m & (x > 0.5)], x[m].sum()
-    made = few.sum()
-    if m.any():
-        made = made + x[m].max() + x[m][0] * x[m][-1] + ops.topk(x[m], 1)[0].sum()
-    if (x[m] > 0.5).any():
-        made = made * few.max() + few[0]
-    return made, all_of_them
-
-
-def either_way(x: Any, m: Any) -> Any:
-    if x[m].sum() > 0:
-        made, rest = x[m] * 2, x[m].max()
-    else:
-        made, rest = -x[m], x.sum()
-        if (~m).any():
-            rest = x[~m].min()
-            if x[~m].sum() > 0:
-                rest = rest * x[~m].max()
-    return made, made.sum() * rest
-
-
-def put_back(x: Any, m: Any) -> Any:
-    y = x * 1
-    if m.any():
-        y[m] = x[m] - x[m].mean()
-        y[m] += x[m].max()
-    return y
-
-
-def in_turns(x: Any, m: Any) -> Any:
-    turn, made = ops.zeros((), graphc.int32), x.sum() * 0
-    while turn < 3:
-        some = (x * turn)[m & (x > turn.astype(graphc.float32) * 0.3)]
-        made = made + some.sum() + x[m].std()
-        if (m & (x > 0)).any():
-            made = made * x[m & (x > 0)].min()
-        turn = turn + 1
-    return made
-
-
-def in_branches(x: Any, m: Any) -> Any:
-    made = x.sum() * 0
-    for k in range(4):
-        if (x > k * 0.4).any():
-            made = made + x[x > k * 0.4].min() * k
-    return made
-
-
-def in_a_scan(x: Any, m: Any) -> Any:
-    def turn(total: Any, row: Any) -> Any:
-        return total + x[m & (x > row)].sum() * total, ops.cond(m.any(), lambda: x[m].max() * row, lambda: row)
-
-    return ops.scan(turn, ops.ones(()), x.reshape(-1), None)
-
-
-def in_short(x: Any, m: Any) -> Any:
-    """Python computes the second operand only if the first does not tell."""
-    few, made = x[m], x.sum() * 0
-    if (m.any() and few.max() > 0.5) or (few.sum() < 1 and (~m).any() and x[~m].min() < -1):
-        made = made + 1
-    return made * few.sum()
-
-
-def as_many_as_needed(x: Any, m: Any) -> Any:
-    """Branches need more of it than what follows."""
-    few, made = x[m], x.sum() * 0
-    if few.sum() > 100:
-        made = made + few[3] * few[-2]
-    elif few.sum() > 200:
-        made = made + few[1]
-    return made + few[:4].sum() + few[:3].sum() * few[-2:].sum()
-
-
-#: What branches and loops count themselves.
-INSIDE: dict[str, Function] = {
-    f.__name__: f
-    for f in (a_loss, the_largest, either_way, put_back, in_turns, in_branches, in_a_scan, in_short, as_many_as_needed)
-}
-
-
-def looked_at(x: Any, m: Any) -> Any:
-    while x[m].sum() > 3:
-        x = x * 0.5
-    return x
-
-
-def decided(x: Any, m: Any) -> Any:
-    if m.any():
-        x = x * (2 if x[m].shape[0] > 4 else 3)
-    return x
-
-
-def of_the_chosen(x: Any, m: Any) -> Any:
-    some, made = x[m], x.sum() * 0
-    while made < 3:
-        made = made + some.max() + 1
-    return made
-
-
-def of_either(x: Any, m: Any) -> Any:
-    made = x.sum() * 0
-    while made < 3:
-        made = made + ops.cat((x[m & (x > made)], x[x < -made])).max() ** 2 + 1
-    return made
-
-
-def caught(x: Any, m: Any) -> Any:
-    made = x.sum()
-    if made > -100:
-        try:
-            made = made + x[m].max()
-        except ShapeError:
-            made = made - 1
-    return made
-
-
-def caught_around(x: Any, m: Any) -> Any:
-    made = x.sum()
-    try:
-        if made > -100:
-            made = made + x[m][1]
-    except IndexError:
-        made = made - 1
-    return made
-
-
 #: Of x with two axes and a mask of its rows.
 OF_ROWS: dict[str, Function] = {
     "rows": lambda x, m: (x[m], x[m].sum(0), x[m] @ x.T, ops.relu(x[m]).mean()),
@@ -241,29 +84,6 @@ OF_ROWS: dict[str, Function] = {
     "softmax across": lambda x, m: (ops.softmax(x.T[:, m], 0), ops.log_softmax(ops.tile(x, (1, 7))[m], 0)),
     "brought": lambda x, m: ops.index_add(ops.zeros(x.shape), ops.nonzero(m).reshape(-1).astype(graphc.int32), x[m], 0),
 }  # fmt: skip
-
-
-def of_both(body: Function) -> Function:
-    """What a function gives, with the gradient of a sum of it if it has one."""
-
-    def loss(x: Any, m: Any) -> Any:
-        return sum((y * y).sum() for y in tensors(body(x, m)) if y.tensor_type.is_float)
-
-    def both(x: Any, m: Any) -> Any:
-        made = body(x, m)
-        if not any(y.tensor_type.dtype == "float32" for y in tensors(made)):
-            return made
-        return made, graphc.grad(loss, 0)(x, m)
-
-    return both
-
-
-def agrees(body: Function, x: np.ndarray[Any, Any], chosen: list[np.ndarray[Any, Any]]) -> None:
-    """A compiled step beside eager calls, one step for all masks."""
-    both = of_both(body)
-    step = graphc.compile(Net(both), x, chosen[0])
-    for mask in chosen:
-        close(step(x, mask), both(Tensor(x), Tensor(mask)))
 
 
 @pytest.mark.parametrize("shape", [(9,), (4, 5), (1,), (2, 1, 3)])
@@ -282,58 +102,6 @@ def test_what_needs_some(name: str) -> None:
     close(step(floats(9), chosen[1]), OF_SOME[name](Tensor(floats(9)), Tensor(chosen[1])))
 
 
-@pytest.mark.parametrize("shape", [(9,), (4, 5), (1,)])
-@pytest.mark.parametrize("name", INSIDE)
-def test_what_branches_and_loops_choose(name: str, shape: tuple[int, ...]) -> None:
-    agrees(INSIDE[name], floats(*shape), masks(shape))
-
-
-def test_only_branches_that_are_taken_raise() -> None:
-    def body(x: Any, m: Any, to_it: Any) -> Any:
-        some, made = x[m], x.sum()
-        if to_it:
-            made = some.max() + x[~m].min()
-        return made + some.sum()
-
-    x, (none, every, *others) = floats(9), masks((9,))
-    step = graphc.compile(Net(body), x, none, np.array(True))
-    for mask in (none, every):
-        close(step(x, mask, np.array(False)), body(Tensor(x), Tensor(mask), False))
-        with pytest.raises(ShapeError, match="nothing to reduce"):
-            step(x, mask, np.array(True))
-    for mask in others:
-        close(step(x, mask, np.array(True)), body(Tensor(x), Tensor(mask), True))
-
-
-#: Of x, and m of its shape, with several errors where there are few: the first one is raised.
-FIRST: dict[str, Function] = {
-    "one after the other": lambda x, m: x[m].max() + x[m][1],
-    "the other way round": lambda x, m: x[m][1] + x[m].max(),
-    "a branch before": lambda x, m: ops.cond(x[0] > -9, lambda: x[m & (x > 0)][0], lambda: x[0]) + x[m].max(),
-    "of two branches": lambda x, m: (
-        ops.cond(x[0] > -9, lambda: x[m][1], lambda: x[0]) + ops.cond(x[1] > -9, lambda: x[m].max(), lambda: x[1])
-    ),
-    "of either branch": lambda x, m: (lambda q: ops.cond(x[0] > 0, lambda: q[3], lambda: q[1] * q.max()))(x[m]),
-    "nested": lambda x, m: ops.cond(
-        x[0] > -9, lambda: x[m].max() + ops.cond(x[1] > -9, lambda: x[m][2], lambda: x[m].min()), lambda: x[m].min()
-    ),
-}
-
-
-@pytest.mark.parametrize("name", FIRST)
-def test_the_first_error_is_raised(name: str) -> None:
-    x, chosen = floats(9), masks((9,))
-    step = graphc.compile(Net(FIRST[name]), x, chosen[0])
-    for mask in chosen:
-        try:
-            wanted = FIRST[name](Tensor(x), Tensor(mask))
-        except (ShapeError, IndexRangeError) as error:
-            with pytest.raises(type(error)):
-                step(x, mask)
-        else:
-            close(step(x, mask), wanted)
-
-
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_rows(name: str) -> None:
     agrees(OF_ROWS[name], floats(6, 3), masks((6,)))
@@ -344,8 +112,6 @@ def test_however_it_runs(how: dict[str, Any]) -> None:
     with debug(**how):
         for name in ("differences", "put back", "joined", "distinct"):
             agrees(OF_ANY[name], floats(67), masks((67,)))
-        for name in ("the_largest", "in_turns", "in_a_scan"):
-            agrees(INSIDE[name], floats(67), masks((67,)))
         agrees(OF_ROWS["rows"], floats(67, 9), masks((67,)))
 
 
@@ -480,13 +246,6 @@ REFUSED: dict[str, tuple[Function, type[GraphcError], str]] = {
     "rows one by one": (lambda x, m: sum(y for y in x[m]), PaddingError, "Python decides by the size"),
     "cut": (lambda x, m: x[m].reshape(2, -1), ShapeError, "sizes stand for what only values tell: 21 for those at"),
     "under vmap": (lambda x, m: graphc.vmap(lambda v, k: v[k].sum())(x[None], m[None]), TraceError, "a function under vmap"),
-    "in a condition": (looked_at, TraceError, "inside of the condition of a loop"),
-    "out of a branch": (lambda x, m: ops.cond(x.sum() > 0, lambda: x[m], lambda: x * 2), ShapeError, "different shapes"),
-    "Python's way in a branch": (decided, PaddingError, "padding would change"),
-    "few outside of a loop": (of_the_chosen, PaddingError, "raises ShapeError for few of what is counted outside of it"),
-    "few of two in a loop": (of_either, PaddingError, "for few of several things that it counts"),
-    "caught in a branch": (caught, PaddingError, "`try` may catch ShapeError"),
-    "caught around a branch": (caught_around, PaddingError, "`try` may catch IndexError"),
     "other sizes": (lambda x, m: x[m] + x, GraphcError, r"\(21,\) and \(9,\)"),
     "one beside others": (lambda x, m: x[x.sum() > 0, 1], TraceError, "must be known when the Cell is compiled"),
     "distinct of the chosen": (lambda x, m: ops.unique(x[m]), PaddingError, "an index may mean padding"),
@@ -497,10 +256,7 @@ REFUSED: dict[str, tuple[Function, type[GraphcError], str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be(case: str) -> None:
     body, kind, why = REFUSED[case]
-    with pytest.raises(kind, match=why) as caught:
-        graphc.compile(Net(body), floats(9), masks((9,))[2])
-    assert caught.value.loc is not None
-    assert caught.value.loc.file.endswith("test_counted.py")
+    refused(lambda: graphc.compile(Net(body), floats(9), masks((9,))[2]), "test_counted.py", kind, why)
 
 
 def test_exports_have_fixed_sizes(tmp_path: Any) -> None:

@@ -266,12 +266,8 @@ def test_a_parameter_that_changed_its_shape():
     assert error.message == "parameter 'w' is f32[2,3] now, this step was compiled for f32[3]"
 
 
-@pytest.fixture(params=[graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
-def mode(request: Any) -> Any:
-    yield request.param
-    graphc.set_context(mode=graphc.GRAPH_MODE)
-
-
+@pytest.mark.usefixtures("mode_again")
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
 def test_inner_cells_miss_arguments(mode: int) -> None:
     """What a training cell hands on is asked for at the user's line."""
     graphc.set_context(mode=mode)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ X = RNG.uniform(0.2, 0.8, (4, 4)).astype(np.float32)
 IMAGES = RNG.normal(size=(2, 3, 8, 8)).astype(np.float32)
 WEIGHT = RNG.normal(size=(5, 3, 3, 3)).astype(np.float32)
 LABELS = np.array([0, 1, 2, 3], np.int32)
+pytestmark = pytest.mark.usefixtures("mode_again")
 MODES = pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
 
 #: Of x in float32: in float16 there.
@@ -48,13 +49,6 @@ WIDEST: dict[str, Callable[..., Any]] = {
     "biases": lambda x, y: (ops.bias_add(x, y[0]), ops.BiasAdd()(x, y[0])),
     "sums": lambda x, y: (x + y, ops.addmm(y, y, y)),
 }
-
-
-@pytest.fixture(autouse=True)
-def mode_as_before() -> Iterator[None]:
-    before = graphc.get_context("mode")
-    yield
-    graphc.set_context(mode=before)
 
 
 class Net(nn.Cell):
