@@ -24,6 +24,7 @@ from graphc.passes.padded_graph import Known, Masked, Sizes, counting_nodes
 from graphc.passes.padded_view import HELP
 from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, trace
+from graphc.trace.counted import Coincidence, Found, Key
 from graphc.trials import Rooms, Trials
 
 #: Makes a graph that is right for all counts, given what traces have shown.
@@ -308,23 +309,56 @@ def _tried(trials: Trials, counts: Sequence[int], masked: Masked) -> tuple[Excep
 
 def trace_counted(cell: Cell, leaves: list[Tensor], structure: Structure) -> tuple[Traced, Counted | None]:
     """The trace of a cell; where it counts, with a graph that is right for all counts, and what the step needs to know."""
-    first = Counting(Rooms().room)
-    traced = trace(cell, leaves, structure, first)
-    if not first.nodes:
+    traced = trace_uncounted(partial(trace, cell, leaves, structure))
+    if traced is not None:
         return traced, None
-    rooms = Rooms()
 
     def again(counting: Counting) -> Traced:
         return trace(cell, leaves, structure, counting, apart=True)
 
-    made = Counting(rooms.room, sure=True)
-    traced = again(made)
-    with saying_where(traced.graph):
-        probe = again(Counting(rooms.probe, sure=True))
+    def mask_of(traced: Traced, probe: Traced) -> Mask:
         same_values(traced, probe)
-        trials = Trials.of(again, traced, made, rooms.sizes)
-        counted = Counted.tried(partial(masked, traced.graph, probe.graph, {}, Sizes()), trials)
+        return partial(masked, traced.graph, probe.graph, {}, Sizes())
+
+    traced, counted, _ = trace_all(again, again, mask_of)
     return replace(traced, graph=counted.masked.graph), counted
+
+
+def trace_uncounted(again: Callable[[Counting], Traced]) -> Traced | None:
+    """A trace in which nothing is counted. None where something is: what such a trace gives, or raises, says nothing."""
+    first = Counting(Rooms().room)
+    try:
+        traced = again(first)
+    except Exception:
+        if not first.nodes:
+            raise
+        return None
+    return None if first.nodes else traced
+
+
+def trace_all(
+    again: Callable[[Counting], Traced],
+    probe: Callable[[Counting], Traced],
+    mask_of: Callable[[Traced, Traced], Mask],
+    given: Sequence[int] = (),
+) -> tuple[Traced, Counted, Found]:
+    """Of a cell that counts: its trace, a graph that is right for all counts, and the axes that have to do with them.
+
+    again, probe: trace it, for the sizes of the graph and for other ones. given: the lengths that come with the call.
+    """
+    others: set[Key] = set()
+    while True:
+        rooms = Rooms()
+        made = Counting(rooms.room, others=others)
+        try:
+            traced = again(made)
+            with saying_where(traced.graph):
+                mask = mask_of(traced, probe(Counting(rooms.probe, sizes=made.sizes)))
+                counted = Counted.tried(mask, Trials.of(again, traced, made, rooms.sizes, given))
+        except Coincidence as found:
+            others.add(found.key)
+            continue
+        return traced, counted, made.sizes or {}
 
 
 def same_values(one: Traced, other: Traced) -> None:

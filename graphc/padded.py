@@ -29,10 +29,11 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.passes.padded_arrays import padded_array, real_part
-from graphc.passes.padded_graph import Sizes, counting_nodes
+from graphc.passes.padded_graph import Known, Sizes, counting_nodes
 from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, input_names, trace
-from graphc.trials import Rooms, Trials
+from graphc.trace.counted import Coincidence, Found
+from graphc.trials import Rooms
 from graphc_codegen.forks import rlock, unforked
 
 #: The sizes that an axis has room for; None: the powers of two from 2 on.
@@ -208,6 +209,8 @@ class PaddedStep(CompiledStep):
     cell does something else for it, it gets a step of its own.
     """
 
+    _sizes: Found | None = None  # Axes that have to do with what is counted.
+
     def __init__(
         self,
         cell: Cell,
@@ -246,34 +249,29 @@ class PaddedStep(CompiledStep):
         return super().held + sum(step.held for step in self._singles.values())
 
     def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
-        rooms = Rooms()
-        counting = Counting(rooms.room)
-        traced = trace(cell, leaves, structure, counting, apart=True)
-        sure = bool(counting.nodes)
-        if sure:
-            rooms = Rooms()
-            counting = Counting(rooms.room, sure=True)
-            traced = trace(cell, leaves, structure, counting, apart=True)
         sizes = self._plan.sizes
-        try:
-            probe = trace(
-                cell, self._plan.examples(leaves, sizes.probe), structure, Counting(rooms.probe, sure=sure), apart=True
-            )
-        except GraphcError as error:
-            said = " and ".join(f"{n} {a}" for n, a in zip(sizes.names, sizes.probe, strict=True))
-            raise PaddingError(f"construct cannot be traced for {said}: {error.message}", loc=error.loc) from error
-        given = [i for i in traced.graph.inputs if traced.graph.node(i).op.name == "Input"]
-        held = [a for a, x in zip(self._plan.axes, leaves, strict=True) if not isinstance(x, Parameter)]
-        with counted.saying_where(traced.graph):
-            mask = partial(masked, traced.graph, probe.graph, dict(zip(given, held, strict=True)), sizes)
-            if counting.nodes:
 
-                def again(counting: Counting) -> Traced:
-                    return trace(cell, leaves, structure, counting, apart=True)
+        def again(counting: Counting) -> Traced:
+            return trace(cell, leaves, structure, counting, apart=True)
 
-                made = Trials.of(again, traced, counting, rooms.sizes, sizes.room)
-                self._counted = counted.Counted.tried(mask, made)
-            self._masked = mask() if self._counted is None else self._counted.masked
+        def probe(counting: Counting) -> Traced:
+            try:
+                return trace(cell, self._plan.examples(leaves, sizes.probe), structure, counting, apart=True)
+            except GraphcError as error:
+                said = " and ".join(f"{n} {a}" for n, a in zip(sizes.names, sizes.probe, strict=True))
+                raise PaddingError(f"construct cannot be traced for {said}: {error.message}", loc=error.loc) from error
+
+        def mask_of(traced: Traced, probe: Traced) -> counted.Mask:
+            given = [i for i in traced.graph.inputs if traced.graph.node(i).op.name == "Input"]
+            held = [a for a, x in zip(self._plan.axes, leaves, strict=True) if not isinstance(x, Parameter)]
+            return partial(masked, traced.graph, probe.graph, dict(zip(given, held, strict=True)), sizes)
+
+        traced = counted.trace_uncounted(again)
+        if traced is None:
+            traced, self._counted, self._sizes = counted.trace_all(again, probe, mask_of, sizes.room)
+            self._masked = self._counted.masked
+        else:
+            self._masked = mask_of(traced, probe(Counting(Rooms().probe)))(Known())
         self._examples = self._plan.examples(leaves, sizes.room)
         return replace(traced, graph=self._masked.graph)
 
@@ -296,9 +294,13 @@ class PaddedStep(CompiledStep):
         if lengths not in self._found:
             with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
                 examples = self._plan.examples(self._examples, lengths)
-                traced = trace(
-                    cell, examples, self._structure, Counting(Rooms().room, sure=self._counted is not None), apart=True
-                )
+                counting = Counting(Rooms().room, sizes=self._sizes)
+                try:
+                    traced = trace(cell, examples, self._structure, counting, apart=True)
+                except Coincidence:
+                    raise PaddingError(
+                        f"for lengths of {lengths} an axis has no more to do with what is counted", loc=user_loc()
+                    ) from None
             graph = traced.graph
             counts = [n.attrs["size"] for n in counting_nodes(graph)]
             self._masked.check(graph, (*lengths, *counts))

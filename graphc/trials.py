@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,8 @@ class Rooms:
     """The sizes that two traces give to what is counted.
 
     Larger than there can be, so that nothing else has them, such as the mask; and no two of them are alike, nor do they differ
-    alike between the traces, nor by a multiple of another difference: these are odd primes.
+    alike between the traces, nor by a multiple of another difference: these are odd primes. The sizes of the first are primes,
+    too, of which other sizes are multiples rarely.
     """
 
     def __init__(self) -> None:
@@ -29,7 +30,7 @@ class Rooms:
     def room(self, number: int, size: int) -> int:
         """Of the first trace; `sizes` notes how many there may be."""
         made = size + _BEYOND + _prime(number)
-        while made in self._rooms:
+        while made in self._rooms or not _is_prime(made):
             made += 1
         self.sizes.append(size)
         self._rooms.append(made)
@@ -45,9 +46,13 @@ def _prime(number: int) -> int:
     found = 1
     for _ in range(number + 1):
         found += 2
-        while any(found % d == 0 for d in range(3, math.isqrt(found) + 1, 2)):
+        while not _is_prime(found):
             found += 2
     return found
+
+
+def _is_prime(x: int) -> bool:
+    return x % 2 > 0 and all(x % d for d in range(3, math.isqrt(x) + 1, 2))
 
 
 @dataclass(frozen=True)
@@ -115,9 +120,26 @@ class Trials:
 
         def wanted(id: int, op: str) -> tuple[TensorType, ...] | None:
             node = self.nodes.get(id)
-            return masked.types(node, lengths) if node is not None and node.op.name == op else None
+            if node is None:
+                return self._thrown_away(id, op, known)
+            return masked.types(node, lengths) if node.op.name == op else None
 
-        return Counting(room, wanted, sure=True)
+        return Counting(room, wanted, self.made.sizes)
+
+    def _thrown_away(self, id: int, op: str, known: Mapping[int, int]) -> tuple[TensorType, ...] | None:
+        """What a node of a turn that is thrown away is to be: its sizes alone tell what they have to do with."""
+        recorder = next((r for r in self.made.entered if id in r.graph and self.made.is_thrown_away(r)), None)
+        if recorder is None or recorder.graph.node(id).op.name != op:
+            return None
+        return tuple(
+            TensorType(t.dtype, tuple(self._for(size, known) for size in t.shape))
+            for t in recorder.graph.node(id).types
+        )
+
+    def _for(self, size: int, known: Mapping[int, int]) -> int:
+        """A size of the first trace as it is for these counts."""
+        rooms = ((n.attrs["size"], known.get(k)) for k, n in enumerate(self.made.nodes))
+        return next((size // room * count for room, count in rooms if count is not None and size % room == 0), size)
 
     def counts(self) -> Iterator[tuple[int, ...]]:
         """Counts to try: all, all but one, half, and few of all; more of one than of the others; none, one and all of each

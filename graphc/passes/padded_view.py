@@ -126,7 +126,8 @@ class View:
 
     def only_means(self) -> bool:
         users = [self._graph.node(id) for id in self._graph.users(self.node.id)]
-        return all(n.op.name == "Gather" for n in users)
+        count = Value(self.node.id, 1)  # The same for whatever stands between the real elements.
+        return all(n.op.name == "Gather" or {v for v in n.inputs if v.node == self.node.id} == {count} for n in users)
 
     def moves(self, axis: int) -> None:
         self._masking.made.moving.setdefault(self.node.id, []).append(axis)

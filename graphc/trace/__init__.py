@@ -21,6 +21,7 @@ from graphc.trace.counted import Counting
 from graphc.trace.decided import definition
 from graphc.trace.inplace import refuse_leaks
 from graphc.trace.recorder import Joined
+from graphc.trace.sizes import measured
 from graphc.trace.tracer import Tracer
 
 __all__ = ["Counting", "Traced", "input_names", "trace"]
@@ -64,7 +65,7 @@ def trace(
     tracer.unnamed = {node for place, node in inputs.items() if names[place] not in _parameters(cell)}
     try:
         with tracer.active():
-            results, out_structure = flatten(tracer.run(cell, args, kwargs))
+            results, out_structure = flatten(measured(tracer.run(cell, args, kwargs)))
             for x in results:
                 if isinstance(x, Joined):
                     raise x.error(returned=True)

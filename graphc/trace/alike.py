@@ -16,11 +16,13 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.ops import functional as F
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import DType, promote_scalar
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.ops.tensor.tree import Fixed, Leaf, Structure, flatten, is_named
 from graphc.trace.recorder import GraphRecorder, Joined
+from graphc.trace.sizes import Size, decided
 
 NUMBERS = (bool, int, float)
 #: Objects of these are the same if they are equal and of one type.
@@ -69,6 +71,8 @@ def same_object(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, (float, complex)):
         return repr(a) == repr(b)  # NaN is itself, and 0.0 is not -0.0.
+    if isinstance(a, Deferred):
+        return bool(vars(a) == vars(b))
     if isinstance(a, np.ndarray):
         return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
     if isinstance(a, partial):
@@ -89,7 +93,7 @@ def is_number(x: Any) -> bool:
 def kind_of(x: Any) -> str:
     """Of a number: "bool", "int" or "float"."""
     if isinstance(x, NUMBERS):
-        return type(x).__name__
+        return type(x).__name__ if not isinstance(x, Deferred) else "int" if isinstance(x, Size) else "bool"
     type_ = x.tensor_type
     return "bool" if type_.dtype == "bool" else "float" if type_.is_float else "int"
 
@@ -101,6 +105,8 @@ def paired(first: GraphRecorder, a: Any, second: GraphRecorder, b: Any) -> tuple
     """
     if isinstance(a, Joined) or isinstance(b, Joined):
         return None
+    if (isinstance(a, Deferred) or isinstance(b, Deferred)) and not same(a, b):
+        a, b = (_in(recorder, partial(decided, x)) for recorder, x in ((first, a), (second, b)))
     if isinstance(a, RowTensor) or isinstance(b, RowTensor):
         return (a, b) if isinstance(a, RowTensor) and isinstance(b, RowTensor) else None
     if is_number(a) and is_number(b):
@@ -184,6 +190,8 @@ def lifted(before: Any, after: Any) -> Any:
 
     They get the kind that they have after a turn: a number beside a tensor becomes a tensor, an int beside a float a float.
     """
+    if isinstance(before, Deferred) and not same(before, after):
+        before = decided(before)
     if is_number(before) and not isinstance(before, Tensor):
         if isinstance(after, Tensor) and not isinstance(after, Joined) and not after.is_number and not after.shape:
             return _beside(before, after)
@@ -198,6 +206,8 @@ def lifted(before: Any, after: Any) -> Any:
 
 def lowered(made: Any, carried: Any) -> Any:
     """What a turn has made, with its numbers as tensors of the dtypes that the loop carries."""
+    if isinstance(carried, Tensor):
+        made = decided(made)
     if isinstance(carried, Tensor) and not isinstance(carried, (Joined, RowTensor)):
         if isinstance(made, NUMBERS) and not carried.is_number and not carried.shape:
             return _beside(made, carried)

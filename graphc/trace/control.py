@@ -113,7 +113,7 @@ def while_loop(
     """
     leaves, structure = flatten(carried)
     # A first look at the body tells which parameters and tensors it writes, so that both subgraphs can carry them.
-    probe, _, _ = _trace_loop(recorder, "body", body, leaves, structure, [], [])
+    probe, _, _ = _trace_loop(recorder, "probe", body, leaves, structure, [], [])
     written = [probe.known[k] for k in probe.known if k in probe.written]
     objects = [x for x, _ in probe.overwritten.values()]
     loop, results, result_structure = _trace_loop(recorder, "body", body, leaves, structure, written, objects)

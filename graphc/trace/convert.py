@@ -24,21 +24,19 @@ from graphc.errors import (
     GraphcError,
     Loc,
     TraceError,
-    TraceTypeError,
     display_path,
-    user_loc,
 )
 from graphc.nn.cell.cell import Cell
 from graphc.trace import frozen
 from graphc.trace.branches import if_exp, if_stmt
-from graphc.trace.decided import bound_call, defines, needs_conversion
+from graphc.trace.decided import bound_call, defines, needs_conversion, sees_sizes
 from graphc.trace.expressions import BUILT_IN, and_, chained, in_, or_
 from graphc.trace.inplace import appended
-from graphc.trace.loops import for_stmt, while_stmt
-from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item, set_nested
+from graphc.trace.loops import enumerate_, for_stmt, range_, while_stmt
+from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
 from graphc.trace.simplify import simplified
 from graphc.trace.suspended import is_suspended
-from graphc.trace.truth import is_traced, not_, truth
+from graphc.trace.truth import active_recorder, not_, truth
 
 
 def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,9 +51,14 @@ def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
     frozen.notice(fn)
     bound: Any = bound_call(fn) or fn
     function: Any = getattr(bound, "__func__", bound)
-    if is_suspended(function) or not needs_conversion(bound):
+    if is_suspended(function):
         return fn
-    made = attached(function, "converted", lambda: _convert(function))
+    if needs_conversion(bound):
+        made = attached(function, "converted", lambda: _convert(function))
+    elif active_recorder().knows_sizes and sees_sizes(bound):
+        made = attached(function, "converted", lambda: _sized(function))
+    else:
+        return fn
     return types.MethodType(made, bound.__self__) if inspect.ismethod(bound) else made
 
 
@@ -138,6 +141,14 @@ def _convert(function: types.FunctionType) -> Callable[..., Any]:
     return result
 
 
+def _sized(function: types.FunctionType) -> Callable[..., Any]:
+    """A function that tells sizes which the step counts; as it is where it cannot be converted, which nothing else asks for."""
+    try:
+        return _convert(function)
+    except TraceError:
+        return function
+
+
 # ---- hooks
 
 
@@ -151,22 +162,17 @@ def converted_call(
         from malt.operators import py_builtins
 
         return py_builtins.super_in_original_context(f, args, scope)
-    if f is range and any(map(is_traced, args)):
-        raise TraceTypeError(
-            "range() of a traced tensor: how often the loop runs is not known while the Cell is compiled",
-            code="GC120",
-            loc=user_loc(),
-            help="loop with `while i < n`, or make the bound a Python integer",
-        )
-    if isinstance(f, (types.BuiltinFunctionType, type)) and f in BUILT_IN:
-        return BUILT_IN[f](*args, **kwargs)
+    if isinstance(f, (types.BuiltinFunctionType, type)) and f in _BUILT_IN:
+        return _BUILT_IN[f](*args, **kwargs)
     if isinstance(f, Cell) or api.is_autograph_artifact(f):
         return f(*args, **kwargs)
     return converted(f)(*args, **kwargs)
 
 
+_BUILT_IN: dict[Any, Callable[..., Any]] = {**BUILT_IN, range: range_, enumerate: enumerate_}
+
 #: What converted code calls, besides malt's own.
 _HOOKS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, appended,
-    print_, raising, is_, read,
+    print_, raising, is_, read, sized,
 )  # fmt: skip

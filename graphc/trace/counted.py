@@ -7,13 +7,16 @@ others shows which axes have to do with them (`graphc/passes/padding.py`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from graphc.errors import TraceError, user_loc
 from graphc.frames import may_be_caught
 from graphc.ir import Node, TensorType, Value
+from graphc.ops import functional as F
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
+from graphc.trace.sizes import Count, Extreme, Shape, Size, Sum
 
 if TYPE_CHECKING:
     from graphc.trace.recorder import GraphRecorder
@@ -26,13 +29,29 @@ _END = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__init__.py")  
 _BRANCHES = ("then", "else", "body", "probe")
 
 
+#: An axis: the node, its output, and which.
+Key = tuple[int, int, int]
+#: Of axes: what they are of what is counted.
+Found = dict[Key, Sum]
+
+
+class Coincidence(BaseException):
+    """An axis only happened to be as large as what is counted. Not for users, and past what they catch."""
+
+    def __init__(self, key: Key) -> None:
+        super().__init__(key)
+        self.key = key
+
+
 class Counting:
     """What a trace counts.
 
     room     of whoever traces
-    sure     whether it is known of another trace that something is counted
+    sizes    axes that have been found to be what is counted; None: nothing is known of another trace, and sizes are as they are
+    finds    whether this trace finds them
+    others   axes that only happen to be as large
     wanted   the types that the node of this id, of an op, is to have where its own rule refuses; None: it raises
-    nodes    of all places that have been counted, those of parts that have been thrown away too
+    nodes    of all places that have been counted, those of parts that have been thrown away too; `recorders`: of their graphs
     owners   for each the innermost branch, or body of a loop, around it, which need not be run: its number, -1 for none
     entered  the recorders of subgraphs, by number
     errors   what has been raised inside of a branch, which one, and has been gone on from; for which node, by id
@@ -42,11 +61,17 @@ class Counting:
     """
 
     def __init__(
-        self, room: RoomOf, wanted: Callable[[int, str], Types | None] | None = None, sure: bool = False
+        self,
+        room: RoomOf,
+        wanted: Callable[[int, str], Types | None] | None = None,
+        sizes: Found | None = None,
+        others: Collection[Key] | None = None,
     ) -> None:
-        self.room, self.sure = room, sure
+        self.room, self.finds, self.others = room, others is not None, others or ()
+        self.sizes: Found | None = {} if sizes is None and self.finds else sizes
         self.wanted: Callable[[int, str], Types | None] = wanted or (lambda id, op: None)
         self.nodes: list[Node] = []
+        self.recorders: list[GraphRecorder] = []
         self.owners: list[int] = []
         self.entered: list[GraphRecorder] = []
         self.errors: list[tuple[int, Exception, int]] = []
@@ -55,6 +80,11 @@ class Counting:
         self._goes_on = wanted is not None
         self._failed: BaseException | None = None
         self._waiting: tuple[int, Exception] | None = None  # What has been raised in front of a node.
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is known of another trace that something is counted."""
+        return self.sizes is not None
 
     def enter(self, recorder: GraphRecorder) -> int:
         """The number of a recorder of a subgraph."""
@@ -74,9 +104,78 @@ class Counting:
         """A node that counts the true elements of a vector."""
         node = recorder.add_node("Nonzero", [mask], {"size": self.room(len(self.nodes), mask.size)})
         recorder.counted.append(node)
+        self.recorders.append(recorder)
         self.nodes.append(node)
         self.owners.append(self.around(recorder.number)[0])
         return node
+
+    def shape(self, recorder: GraphRecorder, x: TracedTensor) -> tuple[int, ...]:
+        """The shape of a tensor, with sizes that know what is counted."""
+        if self.sizes is None:
+            return x.shape
+        _, value = x.handle
+        made = [self._size(recorder, (*value, axis), size) for axis, size in enumerate(x.shape)]
+        return Shape(made) if any(isinstance(size, Size) for size in made) else x.shape
+
+    def _size(self, recorder: GraphRecorder, key: Key, size: int) -> int:
+        assert self.sizes is not None
+        if self.finds and key not in self.sizes and key not in self.others:
+            made = self._multiple(recorder, size) or self._part(recorder, key, size)
+            if made is not None:
+                self.sizes[key] = made
+        if key not in self.sizes:
+            return size
+        if size != self.sizes[key].value(lambda place: self.nodes[place].attrs["size"]):
+            raise Coincidence(key)
+        return Size.of(size, self.sizes[key])
+
+    def _multiple(self, recorder: GraphRecorder, size: int) -> Sum | None:
+        """A size that is so many times what is counted here or around."""
+        around: GraphRecorder | None = recorder
+        while around is not None:
+            for node in around.counted:
+                if size and size % node.attrs["size"] == 0:
+                    count = Count(self.nodes.index(node), node.types[2].size)
+                    return Sum(0, ((count, size // node.attrs["size"]),))
+            around = around.parent
+        return None
+
+    def _part(self, recorder: GraphRecorder, key: Key, size: int) -> Sum | None:
+        """What a slice leaves of an axis, but for a few; and axes one behind the other."""
+        id, _, axis = key
+        graph = recorder.graph
+        while id in graph and graph.node(id).op.name not in ("Slice", "Concat"):
+            types = ((v, graph.type(v).shape) for v in graph.node(id).inputs)
+            id = next((v.node for v, shape in types if len(shape) > axis and shape[axis] == size), -1)
+        if id not in graph:
+            return None
+        node = graph.node(id)
+        whole = [
+            Sum.of(self._size(recorder, (*value, axis), graph.type(value).shape[axis]))
+            for value in node.inputs
+            if (node.op.name, node.attrs.get("step", (1,) * (axis + 1))[axis]) == ("Slice", 1)
+            or (node.op.name, node.attrs.get("axis")) == ("Concat", axis)
+        ]
+        made = reduce(Sum.plus, whole, Sum(0, ()))
+        if not made.parts:
+            return None
+        if node.op.name == "Concat":
+            return made
+        less = graph.type(node.inputs[0]).shape[axis] - size
+        return Sum(0, ((Extreme(True, made.plus(Sum(-less, ())), Sum(0, ())), 1),)) if less < size else None
+
+    def tensor(self, recorder: GraphRecorder, place: int) -> Tensor:
+        """How many there are in one place, as a number."""
+        count = self.recorders[place].wrap(self.nodes[place].outputs[1], is_number=True)
+        return recorder.wrap(recorder.resolve(F.cast(count, "int64")), is_number=True)
+
+    @staticmethod
+    def is_thrown_away(recorder: GraphRecorder) -> bool:
+        """Whether it records a turn of a loop that only shows what the loop changes."""
+        around: GraphRecorder | None = recorder
+        while around is not None and around.graph.name != "probe":
+            around = around.parent
+        return around is not None
 
     def fail(self, recorder: GraphRecorder, error: BaseException) -> None:
         """Note where an error was raised first."""
@@ -92,6 +191,8 @@ class Counting:
         inside = self.around(recorder.number)[0]
         if not self._goes_on or inside < 0:
             return False
+        if self.is_thrown_away(recorder):
+            return True
         waiting, self._waiting = self._waiting, (inside, error) if refused else None
         if waiting and not refused and waiting[0] == inside and _at(waiting[1]) == _at(error):
             self.errors[-1] = *waiting, recorder.graph.ids.next

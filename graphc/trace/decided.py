@@ -55,6 +55,8 @@ _OTHERS = (
 _TELLING = ("isinstance", "issubclass", "callable", "hasattr", "len")
 #: Attributes of tensors that are known while a Cell is compiled.
 _KNOWN_OF_TENSORS = ("shape", "ndim", "dtype", "itemsize", "nbytes")
+#: Names under which the sizes of tensors are asked for.
+_SIZES = frozenset(("len", "shape", "size", "numel", "nelement"))
 #: Built-in functions that ask for the values of what they are given, which converted code answers for tensors.
 _ASKING = ("any", "all", "max", "min", "int", "float", "bool", "type")
 #: Built-in functions that give something plain for what is plain.
@@ -80,6 +82,24 @@ def needs_conversion(fn: Callable[..., Any]) -> bool:
         return False
     others = (found for found in called(function, instance) if found[0] is not function)
     return any(_branches_itself(*found) for found in others) or not _by_python(function, instance)
+
+
+def sees_sizes(fn: Callable[..., Any]) -> bool:
+    """Whether a function, or bound method, is the user's and asks for sizes, or decides by what it is given, or calls one that
+    does.
+    """
+    return _sees_sizes(*_parts(fn), set())
+
+
+def _sees_sizes(function: Any, instance: Any, seen: set[types.CodeType]) -> bool:
+    if not isinstance(function, types.FunctionType) or not is_users(function) or function.__code__ in seen:
+        return False
+    code = function.__code__
+    seen.add(code)
+    names, _ = _mentioned(code)
+    if not names.isdisjoint(_SIZES) or any(map(_jumps, _codes(code))):
+        return True
+    return any(_sees_sizes(f, owner, seen) for f, owner in called(function, instance))
 
 
 def _branches_itself(value: Any, instance: Any) -> bool:

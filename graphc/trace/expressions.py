@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from graphc.ops import functional as F
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.trace import inplace
@@ -15,12 +16,14 @@ from graphc.trace.alike import as_number, kind_of
 from graphc.trace.branches import if_exp
 from graphc.trace.counted import may_raise
 from graphc.trace.rewrite import is_
-from graphc.trace.truth import active_recorder, is_flag, is_traced, not_, one_element, truth
+from graphc.trace.sizes import Size, decided, is_size
+from graphc.trace.sizes import extreme as extreme_size
+from graphc.trace.truth import active_recorder, is_flag, is_traced, not_, one_element, shape_of, truth
 
 
 def and_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     """`a and b`: b counts, and is computed, only if a is true."""
-    first = a()
+    first = decided(a())
     if not is_traced(first):
         return first and b()
     return _short(first, b, F.logical_and, lambda rest: if_exp(first, rest, lambda: first, "`and`"))
@@ -28,7 +31,7 @@ def and_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
 
 def or_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     """`a or b`: b counts, and is computed, only if a is false."""
-    first = a()
+    first = decided(a())
     if not is_traced(first):
         return first or b()
     return _short(first, b, F.logical_or, lambda rest: if_exp(first, lambda: first, rest, "`or`"))
@@ -45,7 +48,7 @@ def _short(
     if may_raise(recorder):
         return chosen(rest)
     before = recorder.mark()
-    second = inplace.unchanged(rest)()
+    second = decided(inplace.unchanged(rest)())
     if is_flag(first) and is_flag(second) and not recorder.written_since(before):
         return both(first, second)
     recorder.rewind(before)
@@ -67,7 +70,7 @@ def in_(item: Any, container: Any) -> Any:
         return item in container if known else F.equal(container, item).any()
     if not isinstance(container, (list, tuple, set, frozenset, dict)):
         return item in container
-    items = list(container)
+    item, *items = map(decided, (item, *container))
     if not any(map(is_traced, (item, *items))):
         return item in container
     if any(each is item for each in items):
@@ -126,6 +129,10 @@ def _extreme(plain: Callable[..., Any], before: Callable[[Any, Any], Any]) -> Ca
         if len(items) == 1 and isinstance(items[0], Tensor) and items[0].ndim == 1 and not options:
             return getattr(items[0], plain.__name__)() if is_traced(items[0]) else plain(items[0])
         found, *others = items if len(items) > 1 else (list(items[0]) or [None])
+        if not options and any(isinstance(x, Size) for x in (found, *others)) and all(map(is_size, (found, *others))):
+            return reduce(partial(extreme_size, largest=plain is max), (found, *others))
+        if not options:
+            found, *others = map(decided, (found, *others))
         if options or not any(map(is_traced, (found, *others))):
             return plain(*items, **options)
         for x in others:
@@ -147,7 +154,7 @@ def _number(plain: type, dtype: str) -> Callable[..., Any]:
 
     def number(*args: Any) -> Any:
         if len(args) != 1 or not is_traced(args[0]):
-            return plain(*args)
+            return args[0] if plain is int and args and isinstance(args[0], Size) else plain(*args)
         x = one_element(args[0])
         return as_number(x, "float64" if (plain, x.tensor_type.dtype) == (float, "float64") else dtype)
 
@@ -157,6 +164,8 @@ def _number(plain: type, dtype: str) -> Callable[..., Any]:
 def type_(*args: Any) -> Any:
     """`type(x)`: what is traced is a Tensor, or the number that it stands for, as it is without a compiler."""
     (x, *others) = args
+    if not others and isinstance(x, Deferred):
+        return int if isinstance(x, Size) else bool
     if others or isinstance(x, Parameter) or not is_traced(x):
         return type(*args)
     return _KINDS[kind_of(x)] if x.is_number else Tensor
@@ -166,7 +175,14 @@ def isinstance_(x: Any, kinds: Any) -> bool:
     """`isinstance(x, kinds)`: what stands for a number is one."""
     if is_traced(x) and x.is_number:
         return issubclass(_KINDS[kind_of(x)], kinds)
+    if isinstance(x, Deferred):
+        return issubclass(type_(x), kinds)
     return isinstance(x, kinds)
+
+
+def len_(x: Any) -> int:
+    """`len(x)`: a size that may be counted."""
+    return shape_of(x)[0] if isinstance(x, Tensor) and x.shape else len(x)
 
 
 _KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float}
@@ -182,4 +198,5 @@ BUILT_IN: dict[Any, Callable[..., Any]] = {
     bool: _number(bool, "bool"),
     type: type_,
     isinstance: isinstance_,
+    len: len_,
 }

@@ -25,6 +25,7 @@ from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_leaves
 from graphc.processes import StageCut
 from graphc.trace.counted import Counting
+from graphc.trace.sizes import plain
 from graphc.trace.untrained import Request
 
 
@@ -138,6 +139,17 @@ class GraphRecorder(dispatch.Recorder):
         return counting is not None and bool(counting.nodes)
 
     @property
+    def knows_sizes(self) -> bool:
+        """Whether sizes that are counted are told to users' functions."""
+        counting = self.root.counting
+        return counting is not None and counting.sure
+
+    def shape_of(self, x: Tensor) -> tuple[int, ...]:
+        """The shape of a tensor as users see it: sizes that are counted know it."""
+        counting = self.root.counting
+        return counting.shape(self, x) if counting is not None and type(x) is TracedTensor else x.shape
+
+    @property
     def compared(self) -> bool:
         """Whether the traces for several sizes are compared, so that nothing may be chosen by a size."""
         return self.root.apart
@@ -186,6 +198,8 @@ class GraphRecorder(dispatch.Recorder):
         """The node alone; an error names the operands as the user knows them."""
         executed = user_loc(sys._getframe(1), self._places)
         loc = self.line(executed)
+        if self.root.counting is not None:
+            attrs = {name: plain(value) for name, value in attrs.items()}
 
         def add(types: tuple[TensorType, ...] | None = None) -> Node:
             return self.graph.add(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 from typing import Any, TypeGuard, TypeVar
 
 from graphc.ops import functional as F
@@ -20,6 +21,8 @@ from graphc.ops.functional.index import updated
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace.recorder import Joined
+from graphc.trace.sizes import measured
+from graphc.trace.truth import shape_of
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -46,13 +49,21 @@ def set_nested(target: Any, indices: tuple[Any, ...], value: Any) -> None:
         set_nested(target[first], tuple(rest), value)
 
 
+def sized(x: Any, name: str) -> Any:
+    """`x.shape` or `x.size`."""
+    if not isinstance(x, TracedTensor):
+        return getattr(x, name)
+    shape = shape_of(x)
+    return shape if name == "shape" else math.prod(shape)
+
+
 def print_(*items: Any, **options: Any) -> None:
     """Python's `print` in a construct: at every run, each item on its line; at once if it has keywords."""
     if options:
         print(*items, **options)
         return
     kinds = (Tensor, bool, int, float, tuple, list)
-    F.print_(*(x if isinstance(x, kinds) else str(x) for x in items))
+    F.print_(*(measured(x) if isinstance(x, kinds) else str(x) for x in items))
 
 
 def is_(x: Any, value: Any) -> bool:
@@ -198,6 +209,12 @@ _SIGNS: dict[type[ast.cmpop], str] = {
 
 
 class _Lazy(ast.NodeTransformer):
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if node.attr not in ("shape", "size") or not isinstance(node.ctx, ast.Load):
+            return node
+        return located(_hook("sized", node.value, ast.Constant(node.attr)), node)
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         text = ast.unparse(node.test)
         self.generic_visit(node)

@@ -29,13 +29,13 @@ def scan(
     slices, slice_structure = flatten(rows)
     rooms = (leaves, structure, slices, slice_structure)
     # A first look tells which parameters a turn writes, so that it can carry them.
-    probe, after, after_structure, _, _ = _trace(recorder, turn, rooms, [])
+    probe, after, after_structure, _, _ = _trace(recorder.branch("probe"), turn, rooms, [])
     if not same_structure(after_structure, structure) or [x.tensor_type for x in after] != [
         x.tensor_type for x in leaves
     ]:
         return None
     written = [probe.known[k] for k in probe.known if k in probe.written]
-    body, after, _, made, made_structure = _trace(recorder, turn, rooms, written)
+    body, after, _, made, made_structure = _trace(recorder.branch("body"), turn, rooms, written)
     results = [*(body.resolve(x) for x in after), *(body.read(p) for p in written), *(body.resolve(x) for x in made)]
     body.graph.set_results((str(k), v) for k, v in enumerate(results))
     initial = [recorder.resolve(x) for x in leaves] + [recorder.read(p) for p in written]
@@ -65,14 +65,13 @@ def scan(
 
 
 def _trace(
-    recorder: GraphRecorder,
+    inner: GraphRecorder,
     turn: Callable[[Any, Any], Any],
     rooms: tuple[list[Tensor], Structure, list[Tensor], Structure],
     written: list[Parameter],
 ) -> Turn:
     """Trace a turn with Input nodes for the carried tensors, the parameters that it writes and its rows, in this order."""
     leaves, structure, slices, slice_structure = rooms
-    inner = recorder.branch("body")
     carried = [inner.carry(x) for x in leaves]
     for p in written:
         inner.carry_parameter(p)

@@ -11,6 +11,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.trace.alike import as_number
 from graphc.trace.recorder import GraphRecorder
+from graphc.trace.sizes import decided
 
 
 def active_recorder() -> GraphRecorder:
@@ -39,6 +40,7 @@ def one_element(cond: Tensor) -> Tensor:
 
 def truth(x: Any) -> Any:
     """What stands for x where only its truth value counts: of a tensor that is not known, whether it is nonzero."""
+    x = decided(x)
     if not is_traced(x) or is_flag(x):
         return x
     return as_number(x, "bool") if x.is_number else F.cast(one_element(x), "bool")
@@ -49,6 +51,12 @@ def is_flag(x: Any) -> bool:
     return isinstance(x, bool) or (isinstance(x, Tensor) and x.tensor_type.dtype == "bool" and x.shape in ((), (1,)))
 
 
+def shape_of(x: Tensor) -> tuple[int, ...]:
+    """The shape of a tensor, with sizes that the step counts."""
+    return active_recorder().shape_of(x)
+
+
 def not_(x: Any) -> Any:
     """`not x`."""
+    x = decided(x)
     return F.logical_not(truth(x)) if is_traced(x) else not x

@@ -10,7 +10,7 @@ import numpy as np
 from graphc import Tensor, nn, ops
 from graphc.attached import KEY
 from graphc.calls import Key
-from graphc.ops.tensor.tree import tensors
+from graphc.ops.tensor.tree import fixed_values, flatten
 
 X = np.array([1.0, -2.0, 3.0], np.float32)
 
@@ -70,9 +70,13 @@ def compiled_times(net: nn.Cell) -> int:
 
 
 def close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
-    """Two nests of tensors are the same but for rounding."""
-    one, other = ([x.asnumpy() for x in tensors(each)] for each in (a, b))
-    assert len(one) == len(other) > 0
-    for x, y in zip(one, other, strict=True):
+    """Two nests of tensors, and of Python's numbers, are the same but for rounding."""
+    (one, structure), (other, others) = flatten(a, whole=True), flatten(b, whole=True)
+    numbers = [list(fixed_values(each)) for each in (structure, others)]
+    assert numbers[0] == numbers[1]
+    assert [type(x) for x in numbers[0]] == [type(x) for x in numbers[1]]
+    assert len(one) == len(other)
+    assert one or numbers[0]
+    for x, y in zip([x.asnumpy() for x in one], [y.asnumpy() for y in other], strict=True):
         assert (x.dtype, x.shape) == (y.dtype, y.shape)
         np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)

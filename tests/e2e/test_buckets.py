@@ -144,6 +144,13 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[tuple[Any, ...]]]] = {
         {"inputs0": {2: (8, 20)}},
         [(floats(2, 3, n),) for n in (5, 9, 18, 20)],
     ),
+    "rows at any places": (
+        lambda: Net(lambda self, x, k: (
+            x[ops.arange(3)], ops.gather(x, k, 0), x[k[0]] * x[k] + ops.index_add(x * 1, k, x[k], 0).sum(),
+        )),
+        {"inputs0": (4, 8)},
+        [(floats(n, 3), np.array([0, n - 1, -1, n, 7], np.int64)) for n in (1, 3, 4, 7)],
+    ),
     "joined": (
         lambda: Net(lambda self, x: (lambda first: (ops.concat((first, x), 1).sum(1), ops.concat((first, x * 2, first), 1)))(
                         self.first.broadcast_to((x.shape[0], 1, 4))),
@@ -219,8 +226,8 @@ def test_a_size_that_is_returned_is_that_of_the_call() -> None:
     step = graphc.compile(net, floats(4, 3), buckets=(4, 8))
     for n in (4, 1, 3, 2, 7, 3):
         assert step(floats(n, 3))[1:3] == (n, f"({n}, 3)")
-    with pytest.raises(PaddingError, match="Python value"):
-        graphc.compile(Net(lambda self, x: (x.sum(), x[x > 0].shape)), floats(4, 3), buckets=(4, 8))(floats(3, 3))
+    counted = Net(lambda self, x: (x.sum(), x[x > 0].shape))
+    assert graphc.compile(counted, floats(4, 3), buckets=(4, 8))(floats(3, 3))[1] == ((floats(3, 3) > 0).sum(),)
 
 
 def test_sizes_that_vary_together_are_told_apart() -> None:
@@ -300,7 +307,6 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "cut": (lambda self, x: x.reshape(3, -1), "it cuts a padded axis"),
     "behind": (lambda self, x: ops.concat((x, x)), "something follows the padding along axis 0"),
     "too few": (lambda self, x: x[:4], "it reads padding along axis 0 where there are few real elements"),
-    "rows as a table": (lambda self, x: x[ops.arange(2)], "an index may mean padding"),
     "Python's way": (lambda self, x: x * 2 if x.shape[0] > 3 else x + 1, "Python decides by the size"),
     "filled": (lambda self, x: x.sum() + ops.full((2,), x.shape[0]), "for another size"),
 }

@@ -215,6 +215,10 @@ def test_a_bound_that_is_a_tensor_and_one_that_is_not():
     check(NestedLoops, (tensor(0.5), Tensor(4)), (tensor(-3.0), 3), (tensor(100.0), Tensor(0)))
 
 
+def test_ranges_of_tensors():
+    check(RangeOfTensor, *[(Tensor(n), tensor(v)) for n, v in ((0, 1.0), (1, -3.0), (3, 9.0), (5, 0.0), (-2, 1.0))])
+
+
 def test_rows_of_a_tensor():
     check(Rows, (Tensor(np.array([[1, 2], [5, 1], [3, 2]], np.float32)),))
 
@@ -355,10 +359,34 @@ class Many(nn.Cell):
 
 
 class RangeOfTensor(nn.Cell):
+    """The bound is read once; the number is what the loop left it at, and may be that of a list."""
+
+    def construct(self, x, y):
+        i, made = 0, [y]
+        for _ in range(x):
+            x = x + 1
+        for i in range(2 * x, x - 1, -3):
+            if i == 7:
+                continue
+            made[0] = made[0] * 0.5 + i
+            if made[0] > 20:
+                break
+        return x, i, made
+
+
+class RangeOfFloat(nn.Cell):
     def construct(self, x):
         for _ in range(x):
             x = x + 1
         return x
+
+
+class StepOfTensor(nn.Cell):
+    def construct(self, x):
+        y = x
+        for i in range(0, 9, x):
+            y = y + i
+        return y
 
 
 @pytest.mark.parametrize(
@@ -375,7 +403,8 @@ class RangeOfTensor(nn.Cell):
         (Grows, tensor(1.0), "GC123", "the loop carries"),
         (Kinds, tensor(1.0), "GC122", "if the condition holds"),
         (Many, tensor(1.0, 2.0), "GC120", "a condition must be one element"),
-        (RangeOfTensor, Tensor(3), "GC120", "range\\(\\) of a traced tensor"),
+        (RangeOfFloat, tensor(3.0), "GC120", "range\\(\\) of f32\\[1\\], which is no integer"),
+        (StepOfTensor, Tensor(3), "GC120", "the step of a range\\(\\) must be known"),
     ],
 )
 def test_what_cannot_be_converted_says_so(cell, argument, code, words):

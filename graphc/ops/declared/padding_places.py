@@ -142,19 +142,32 @@ def _behind(axis: Axis, before: int, size: int) -> Axis:
 # ---- indices
 
 
+def _leave_padding_out(p: Padded, axis: Axis) -> None:
+    """Let operand 1, indices into an axis, be out of range where they mean its padding, unless they are places found in it."""
+    if not is_padded(axis) or p.means(1, axis):
+        return
+    if any(is_padded((f,)) for f in axis[1:]):
+        raise p.refuse("real elements do not stand together along the axis")
+    dtype, index = p.types[1].dtype, p.input(1)
+    count = p.count([axis], "int32")
+    if dtype == "int64":
+        count = p.b.Cast(count, dtype=dtype)
+    elif dtype != "int32":
+        dtype, index = "int32", p.b.Cast(index, dtype="int32")
+    p.use(1, p.b.Select(p.b.Less(index, count), index, p.b.constant(-1, dtype)))
+
+
 def gathered(p: Padded) -> list[Axes]:
-    """Rows of a table that is not padded along their axis, or at places that were found in it."""
+    """Rows of a table: those of its padding are none."""
     (x, indices), axis = p.axes, p.node.attrs["axis"]
-    if is_padded(x[axis]) and not p.means(1, x[axis]):
-        raise p.refuse("an index may mean padding")
+    _leave_padding_out(p, x[axis])
     return [(*x[:axis], *indices, *x[axis + 1 :])]
 
 
 def brought(p: Padded) -> list[Axes]:
-    """Rows brought into a table that is not padded along their axis, or to places found in it: those of padding nowhere."""
+    """Rows brought into a table: those of padding nowhere, and none into its padding."""
     (x, indices, updates), axis = p.axes, p.node.attrs["axis"]
-    if is_padded(x[axis]) and not p.means(1, x[axis]):
-        raise p.refuse("an index may mean padding")
+    _leave_padding_out(p, x[axis])
     end = axis + len(indices)
     met_axes = [met(*each) for each in zip((*x[:axis], *indices, *x[axis + 1 :]), updates, strict=True)]
     if None in met_axes:

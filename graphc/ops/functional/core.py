@@ -14,6 +14,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, Gra
 from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
 from graphc.ops.tensor.call import at_once
 from graphc.ops.tensor.call import call as call_op
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import promote, promote_scalar, promote_scaled, to_name
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -36,12 +37,20 @@ def call(op: str, *operands: Tensor, **attrs: Any) -> Tensor:
     return _typed(Tensor, call_op(op, *operands, **attrs))
 
 
+def shape_of(x: Tensor) -> tuple[int, ...]:
+    """The shape of a tensor, with sizes that the step counts."""
+    active = dispatch.recorder.get()
+    return x.shape if active is None else active.shape_of(x)
+
+
 def is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, np.generic)) and not isinstance(x, np.complexfloating)
 
 
 def number(x: Any, dtype: str) -> Tensor:
     """A Python number as a 0-d tensor of a dtype; an integer that the dtype lacks as `in_range` says."""
+    if isinstance(x, Deferred):
+        return cast_to(x.tensor(), dtype)
     with np.errstate(over="ignore"):  # What a dtype lacks is infinite, as where a tensor is cast.
         made = Tensor.wrap(np.asarray(in_range(x, dtype), numpy_dtype(dtype)))
     made.is_number = True
@@ -77,6 +86,7 @@ def in_range(x: Any, dtype: str) -> Any:
 
 def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Both operands as tensors of the dtype in which MindSpore computes them."""
+    x, y = (v.tensor() if isinstance(v, Deferred) else v for v in (x, y))
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         return _pair_of_tensors(op, x, y)
     if is_number(x) and is_number(y):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentValueError, user_loc
+from graphc.ops.functional.core import shape_of
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -18,7 +19,7 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 def shape(input_x: Tensor) -> tuple[int, ...]:
     """The shape, a tuple of Python integers."""
-    return as_tensor(input_x).shape
+    return shape_of(as_tensor(input_x))
 
 
 @method("ndimension", "dim")
@@ -30,7 +31,7 @@ def rank(input_x: Tensor) -> int:
 @method("numel", "nelement")
 def numel(input: Tensor) -> int:
     """The number of elements."""
-    return as_tensor(input).size
+    return math.prod(shape_of(as_tensor(input)))
 
 
 def dtype(x: Tensor) -> DType:
@@ -68,7 +69,7 @@ def is_signed(input: Tensor) -> bool:
 
 def size(input_x: Tensor) -> int:
     """The number of elements."""
-    return as_tensor(input_x).size
+    return math.prod(shape_of(as_tensor(input_x)))
 
 
 def shape_mul(input_data: Sequence[int]) -> int:

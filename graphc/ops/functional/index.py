@@ -14,7 +14,17 @@ from graphc.errors import ArgumentTypeError, ShapeError, TraceError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import IndexKindError, IndexRangeError, Number, Operand, as_bool, call, cast, cast_to
+from graphc.ops.functional.core import (
+    IndexKindError,
+    IndexRangeError,
+    Number,
+    Operand,
+    as_bool,
+    call,
+    cast,
+    cast_to,
+    shape_of,
+)
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.dynamic import columns_of, known_values, places_of
 from graphc.ops.functional.elementwise import add, floor_mod, greater, maximum, minimum, mul, neg
@@ -189,7 +199,7 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
     shape = broadcast_shapes("indexing", *(i.shape for i in indices))
     flat: Tensor | None = None
     for axis, index in zip(axes, indices, strict=True):
-        step = wrapped(index, x.shape[axis])
+        step = wrapped(index, shape_of(x)[axis])
         flat = step if flat is None else add(mul(flat, x.shape[axis]), step)
     assert flat is not None
     if flat.shape != shape:
@@ -214,7 +224,8 @@ def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "
         new = reshape(new, ()) if new.size == 1 else new
         mask = reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
         return select(mask, new if mode == "update" else add(x, new), x)
-    if x.size == 0:
+    active = dispatch.recorder.get()
+    if x.size == 0 and not (active is not None and active.compared):
         return x.value()
     places = index_(reshape(arange(0, x.size, dtype="int32"), x.shape), index)
     lead = max(new.ndim - places.ndim, 0)
@@ -322,7 +333,7 @@ def beside(x: Tensor, axis: int, places: Tensor) -> Tensor:
 def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
     """Entries of an axis."""
     at = check_axis("index_select", axis, input.ndim)
-    return _gathered(input, wrapped(as_index(index), input.shape[at]), at)
+    return _gathered(input, wrapped(as_index(index), shape_of(input)[at]), at)
 
 
 @method()
@@ -353,7 +364,7 @@ def index_add(
 def added_at(x: Tensor, indices: Indices, y: Tensor, axis: int) -> Tensor:
     """A copy of x with entries of y added to those of an axis; an index out of range adds nothing."""
     at = check_axis("index_add", axis, x.ndim)
-    return scattered("add", x, wrapped(as_index(indices), x.shape[at]), y, at)
+    return scattered("add", x, wrapped(as_index(indices), shape_of(x)[at]), y, at)
 
 
 @method()
@@ -363,7 +374,7 @@ def index_fill(x: Tensor, axis: int, index: Any, value: Operand) -> Tensor:
     where = as_index(index)
     where = reshape(where, (-1,))
     shape = (*x.shape[:at], where.size, *x.shape[at + 1 :])
-    return scattered("update", x, wrapped(where, x.shape[at]), broadcast_to(cast(value, x.dtype), shape), at)
+    return scattered("update", x, wrapped(where, shape_of(x)[at]), broadcast_to(cast(value, x.dtype), shape), at)
 
 
 # ---- by coordinates

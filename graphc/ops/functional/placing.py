@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Number, Operand, cast_to, is_number
+from graphc.ops.functional.core import Number, Operand, cast_to, is_number, shape_of
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.elementwise import less_equal, maximum, sub
 from graphc.ops.functional.index import as_index, index_select, scattered, updated
@@ -135,7 +135,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, tensor: Tensor) -> Tensor
         raise DTypeError(
             f"index_copy_: the tensor is {input.tensor_type}, the other {tensor.tensor_type}", loc=user_loc()
         )
-    places = wrapped(reshape(as_index(index), (-1,)), input.shape[at])
+    places = wrapped(reshape(as_index(index), (-1,)), shape_of(input)[at])
     return scattered("update", input, places, tensor, at)
 
 

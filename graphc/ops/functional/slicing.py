@@ -11,7 +11,7 @@ import numpy as np
 from graphc import dispatch
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import IndexKindError, IndexRangeError, call, cast
+from graphc.ops.functional.core import IndexKindError, IndexRangeError, call, cast, shape_of
 from graphc.ops.functional.elementwise import add, greater_equal, less, logical_and
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import reshape
@@ -141,7 +141,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int = 0, batch_dim
     """
     x, indices = input_params, as_tensor(input_indices)
     at = check_axis("gather", axis, x.ndim)
-    indices = wrapped(indices, x.shape[at])
+    indices = wrapped(indices, shape_of(x)[at])
     lead = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     if not 0 <= lead <= indices.ndim:
         raise ArgumentValueError(

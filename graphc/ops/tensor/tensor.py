@@ -21,6 +21,7 @@ from graphc.instead import instead
 from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
 from graphc.ops.tensor.arrays import is_masked, keep_complex, native, plain_text, require_dtype, value_text
 from graphc.ops.tensor.asked import say_type, undecided
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.operators import Operators
 from graphc.suggest import no_attribute
@@ -106,6 +107,8 @@ class Tensor(Operators, Methods):
     ) -> None:
         if device is not None:
             only("Tensor", "device", device, "CPU")
+        if isinstance(input_data, Deferred):
+            input_data = input_data.tensor()
         if input_data is None and init is not None and shape is not None:
             array = np.zeros(shape, np.float32)
             init(array)
@@ -401,6 +404,8 @@ def as_tensor(x: Any, what: str = "operand") -> Tensor:
     """A Tensor from a Tensor, array or number; ArgumentTypeError for anything else."""
     if isinstance(x, Tensor):
         return x
+    if isinstance(x, Deferred):
+        return x.tensor()
     if isinstance(x, (bool, int, float)):
         made = Tensor.wrap(to_array(x))
         made.is_number = True

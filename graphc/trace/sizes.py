@@ -1,0 +1,357 @@
+"""Sizes that the step counts, as Python's numbers: `len(x[mask])` is an int, and what it decides is decided when the step runs.
+
+A size is a sum of counts, each some times, and of a number. What follows from the bounds of the counts alone, as that there are
+not more than there can be, Python decides.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Self
+
+from graphc import dispatch
+from graphc.ops import functional as F
+from graphc.ops.tensor.deferred import Deferred
+from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tree import Fixed, Nest, Structure, fixed_values, flatten, unflatten
+
+#: What a trace counts in one place.
+RoomAt = Callable[[int], int]
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A part of a size."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[int, int]:
+        """The least and the largest number it may be."""
+
+    @abstractmethod
+    def tensor(self) -> Tensor:
+        """The number of the run."""
+
+    @abstractmethod
+    def value(self, room: RoomAt) -> int:
+        """The number of a trace."""
+
+
+@dataclass(frozen=True)
+class Count(Atom):
+    """What is counted in one place, `most` at the most."""
+
+    place: int
+    most: int
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        return 0, self.most
+
+    def tensor(self) -> Tensor:
+        active: Any = dispatch.recorder.get()
+        made: Tensor = active.root.counting.tensor(active, self.place)
+        return made
+
+    def value(self, room: RoomAt) -> int:
+        return room(self.place)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A number and atoms, each some times."""
+
+    rest: int
+    parts: tuple[tuple[Atom, int], ...]
+
+    @classmethod
+    def of(cls, x: int) -> Sum:
+        return x.sum if isinstance(x, Size) else cls(int(x), ())
+
+    def plus(self, other: Sum, times: int = 1) -> Sum:
+        made = dict(self.parts)
+        for atom, n in other.parts:
+            made[atom] = made.get(atom, 0) + times * n
+        return Sum(self.rest + times * other.rest, tuple((atom, n) for atom, n in made.items() if n))
+
+    def value(self, room: RoomAt) -> int:
+        return self.rest + sum(n * atom.value(room) for atom, n in self.parts)
+
+    def times(self, factor: int) -> Sum:
+        return Sum(0, ()).plus(self, factor)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        low = high = self.rest
+        for atom, n in self.parts:
+            ends = [n * end for end in atom.bounds]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    def tensor(self) -> Any:
+        """A tensor that stands for a number, or a number where nothing is counted."""
+        made: Any = self.rest
+        for atom, n in self.parts:
+            part = atom.tensor() if n == 1 else F.mul(atom.tensor(), n)
+            made = part if made is self.rest and not self.rest else F.add(part, made)
+        return made
+
+
+@dataclass(frozen=True)
+class Part(Atom):
+    """The quotient, or the remainder, of a size and a positive number."""
+
+    sign: str
+    size: Sum
+    divisor: int
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        if self.sign == "%":
+            return 0, self.divisor - 1
+        low, high = self.size.bounds
+        return low // self.divisor, high // self.divisor
+
+    def tensor(self) -> Tensor:
+        return (F.floor_divide if self.sign == "//" else F.floor_mod)(self.size.tensor(), self.divisor)
+
+    def value(self, room: RoomAt) -> int:
+        whole = self.size.value(room)
+        return whole // self.divisor if self.sign == "//" else whole % self.divisor
+
+
+@dataclass(frozen=True)
+class Extreme(Atom):
+    """The larger, or the smaller, of two sizes."""
+
+    largest: bool
+    one: Sum
+    other: Sum
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        choose = max if self.largest else min
+        (low, high), (others_low, others_high) = self.one.bounds, self.other.bounds
+        return choose(low, others_low), choose(high, others_high)
+
+    def tensor(self) -> Tensor:
+        return (F.maximum if self.largest else F.minimum)(self.one.tensor(), self.other.tensor())
+
+    def value(self, room: RoomAt) -> int:
+        return (max if self.largest else min)(self.one.value(room), self.other.value(room))
+
+
+class Size(Deferred):
+    """A size that the step counts; `sum` tells of what. Arithmetic with ints gives sizes where it is a sum again, or a quotient
+    or a remainder by a number, else what it is for this trace.
+    """
+
+    sum: Sum
+
+    @classmethod
+    def of(cls, value: int, made: Sum) -> int:
+        """A size that is `value` in this trace; an int where nothing is counted."""
+        if not made.parts:
+            return int(value)
+        self = cls(value)
+        self.sum = made
+        return self
+
+    def tensor(self) -> Tensor:
+        made: Tensor = self.sum.tensor()
+        return made
+
+    def _shifted(self, other: Any, value: Any, times: int, own: int = 1) -> Any:
+        """The sum of this and of another number, each some times, if it is one; `value` is it here."""
+        if not is_size(other):
+            return value
+        return Size.of(value, self.sum.times(own).plus(Sum.of(other), times))
+
+    def __add__(self, other: Any) -> Any:
+        return self._shifted(other, int.__add__(self, other), 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._shifted(other, int.__sub__(self, other), -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._shifted(other, int.__rsub__(self, other), 1, -1)
+
+    def __mul__(self, other: Any) -> Any:
+        value = int.__mul__(self, other)
+        return Size.of(value, self.sum.times(other)) if is_size(other) and not isinstance(other, Size) else value
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._part("//", other, int.__floordiv__(self, other))
+
+    def __mod__(self, other: Any) -> Any:
+        return self._part("%", other, int.__mod__(self, other))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def _part(self, sign: str, other: Any, value: Any) -> Any:
+        if not is_size(other) or isinstance(other, Size) or other <= 0:
+            return value
+        return Size.of(value, Sum(0, ((Part(sign, self.sum, int(other)), 1),)))
+
+    def _compared(self, sign: str, other: Any) -> Any:
+        if isinstance(other, float) and math.isfinite(other):
+            whole = math.ceil(other) if sign in ("<", ">=") else math.floor(other)
+            if sign in ("==", "!=") and whole != other:
+                return sign == "!="
+            other = whole
+        if not is_size(other):
+            return getattr(int, _METHODS[sign])(self, other)
+        return Decision.of(SIGNS[sign](int(self), int(other)), sign, self.sum.plus(Sum.of(other), -1))
+
+    def __eq__(self, other: Any) -> Any:
+        return self._compared("==", other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._compared("!=", other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compared("<", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compared("<=", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compared(">", other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compared(">=", other)
+
+    __hash__ = int.__hash__
+
+
+class Shape(tuple[int, ...]):
+    """A shape with sizes that the step counts: whether it is another one may be decided when the step runs."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> Any:
+        return Decision.alike(self, other) if isinstance(other, tuple) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        return Decision.alike(self, other, inverse=True) if isinstance(other, tuple) else NotImplemented
+
+    __hash__ = tuple.__hash__
+
+
+def is_size(x: Any) -> bool:
+    return isinstance(x, int) and not isinstance(x, Decision)
+
+
+def extreme(a: int, b: int, largest: bool) -> int:
+    """`max(a, b)` or `min(a, b)` of sizes and ints."""
+    made = Extreme(largest, Sum.of(a), Sum.of(b))
+    low, high = made.one.plus(made.other, -1).bounds
+    if low >= 0 or high <= 0:
+        return a if (low >= 0) == largest else b
+    return Size.of((max if largest else min)(int(a), int(b)), Sum(0, ((made, 1),)))
+
+
+class Decision(Deferred):
+    """How sizes compare with others: 0 or 1 in this trace. `tests` are differences and the signs which compare them with 0; all
+    hold, or, if it is `inverse`, not all.
+    """
+
+    tests: tuple[tuple[str, Sum], ...]
+    inverse: bool
+
+    @classmethod
+    def of(cls, value: bool, sign: str, difference: Sum) -> int:
+        """A bool where the bounds decide."""
+        certain = _certain(sign, *difference.bounds)
+        return cls._made(value, ((sign, difference),)) if certain is None else certain
+
+    @classmethod
+    def _made(cls, value: bool, tests: tuple[tuple[str, Sum], ...], inverse: bool = False) -> Decision:
+        self = cls(value)
+        self.tests, self.inverse = tests, inverse
+        return self
+
+    @classmethod
+    def alike(cls, one: Sequence[Any], other: Sequence[Any], inverse: bool = False) -> int:
+        """Whether two shapes are one; `inverse`: whether not."""
+        pairs = [a == b for a, b in zip(one, other, strict=False)]
+        open = [x for x in pairs if isinstance(x, Decision)]
+        if len(one) != len(other) or not all(x for x in pairs if not isinstance(x, Decision)):
+            return inverse
+        if not open:
+            return not inverse
+        return cls._made(all(open) != inverse, tuple(test for x in open for test in x.tests), inverse)
+
+    def tensor(self) -> Tensor:
+        made = [_TESTS[sign](Sum(0, x.parts).tensor(), -x.rest) for sign, x in self.tests]
+        held = reduce(F.logical_and, made)
+        return F.logical_not(held) if self.inverse else held
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+    __str__ = __repr__
+
+
+def _certain(sign: str, low: int, high: int) -> bool | None:
+    """How a number between two others compares with 0; None where that is not known."""
+    if sign in ("!=", ">=", ">"):
+        opposite = _certain({"!=": "==", ">=": "<", ">": "<="}[sign], low, high)
+        return None if opposite is None else not opposite
+    if sign == "==":
+        return (False if low > 0 or high < 0 else None) if low != high else low == 0
+    compare = SIGNS[sign]
+    return True if compare(high, 0) else None if compare(low, 0) else False
+
+
+SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_METHODS = {"==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
+_TESTS: Mapping[str, Callable[[Any, Any], Tensor]] = {
+    "==": F.equal, "!=": F.not_equal, "<": F.less, "<=": F.less_equal, ">": F.greater, ">=": F.greater_equal,
+}  # fmt: skip
+
+
+def decided(x: Any) -> Any:
+    """What stands for x where it decides: of a number that the step counts, the tensor."""
+    return x.tensor() if isinstance(x, Deferred) else x
+
+
+def measured(tree: Any) -> Any:
+    """The same with tensors in place of sizes, in containers, too."""
+    leaves, structure = flatten(tree)
+    if not any(isinstance(x, Deferred) for x in fixed_values(structure)):
+        return tree
+
+    def told(part: Structure) -> Structure:
+        if isinstance(part, Nest):
+            return part._replace(items=tuple(map(told, part.items)))
+        return Fixed(decided(part.value)) if isinstance(part, Fixed) else part
+
+    return unflatten(told(structure), leaves)
+
+
+def plain(x: Any) -> Any:
+    """The same with ints in place of sizes, in tuples and lists, too."""
+    if isinstance(x, Deferred):
+        return int(x)
+    if type(x) in (tuple, list):
+        return type(x)(map(plain, x))
+    return x

@@ -1,0 +1,327 @@
+"""What Python does with sizes that a step counts - decides, computes, loops, returns - is done when the step runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Tensor, nn, ops
+from graphc.errors import PaddingError, ShapeError, TraceTypeError
+from graphc.trace.sizes import Count, Decision, Size, Sum, extreme
+from tests.e2e.changing import close
+from tests.e2e.chosen import Function, Net, floats, masks, refused
+
+
+def any_of_them(x: Any, m: Any) -> Any:
+    s = x[m]
+    if len(s) > 0:
+        return s.mean()
+    return x.sum() * 0
+
+
+def one_number_of_them(x: Any, m: Any) -> Any:
+    s = x[m]
+    return s.sum() if s.shape[0] == 5 else -s.sum()
+
+
+def numbers_of_it(x: Any, m: Any) -> Any:
+    n = len(x[m])
+    return n, n * 2 + 1, 3 - n, n // 2, n % 3, divmod(n + 1, 2), n > 2, -n, max(n, 2), min(n, 1, 7), [n], {"n": n}
+
+
+def weights_of_it(x: Any, m: Any) -> Any:
+    s, n = x[m], len(x[m])
+    return (
+        s.sum() / (n + 1),
+        s.sum() * n,
+        s.sum() / max(n, 3),
+        min(n, 2) * s.sum(),
+        (n or 2) * s.sum(),
+        n / (s.sum() + 9),
+    )
+
+
+def sizes_and_shapes(x: Any, m: Any) -> Any:
+    s = x[m]
+    if s.size == 0 or ops.numel(s) > 16:
+        return x.sum(), s.shape
+    if s.shape == x.shape or s.shape != (2, 4):
+        return x.min(), s.T.shape
+    return s.max(), ops.shape(s)
+
+
+def in_a_branch(x: Any, m: Any) -> Any:
+    if m.any():
+        x = x * (2 if x[m].shape[0] > 4 else 3)
+    return x
+
+
+def between(x: Any, m: Any) -> Any:
+    s = x[m].reshape(-1)
+    return s.mean() if 4 < s.shape[0] <= 12 and len(s) != 8 else s.sum() * 0
+
+
+def two_of_them(x: Any, m: Any) -> Any:
+    a, b = x[m], x[~m]
+    if len(a) > len(b):
+        return a.sum(), len(a) - len(b)
+    if len(a) == len(b):
+        return b.sum() * 2, 100
+    return b.sum(), len(a) + len(b)
+
+
+def more_than_there_are(x: Any, m: Any) -> Any:
+    s = x[m]
+    assert len(s) <= len(x)
+    if not 0 <= len(s) < len(x) + 1:
+        raise ValueError("never")
+    return s.sum() / len(s)
+
+
+def raises_for_none(x: Any, m: Any) -> Any:
+    s = x[m]
+    if not len(s):
+        raise ValueError("none")
+    assert len(s) != 2, "two"
+    return s.max()
+
+
+def chosen_of_the_chosen(x: Any, m: Any) -> Any:
+    a = x[m]
+    if len(a) == 0:
+        return x.sum(), 0
+    b = a[a[:, 0] > 0]
+    if len(b) == 0:
+        return a.sum(), len(a)
+    return b.max(), len(b) - len(a)
+
+
+def parts_of_them(x: Any, m: Any) -> Any:
+    s, both = x[m], ops.cat((x[m], x[~m][:-1] * 2))
+    t = x.sum() * 0
+    if len(s[1:]) > 1:
+        t = s[1:].sum()
+    return t, len(s[:-2]), len(both), len(both[2:])
+
+
+def row_by_row(x: Any, m: Any) -> Any:
+    s, i, t = x[m], 0, x.sum() * 0
+    while i < len(s):
+        t = t + s[i].sum() * (i + 1)
+        i += 1
+    for row in s:
+        if row.sum() < 0:
+            continue
+        t = t * 0.5 + row.max()
+    return t
+
+
+def numbered(x: Any, m: Any) -> Any:
+    t, k = x.sum() * 0, 0
+    for i, row in enumerate(x[m], 1):
+        if i > 3:
+            break
+        t, k = t + row.max() * i, k + 1
+    for row in x[m][1:]:
+        t = t + row.min()
+    return t, k
+
+
+def written_row_by_row(x: Any, m: Any) -> Any:
+    s = x[m]
+    made = ops.zeros_like(s)
+    for i in range(1, s.shape[0]):
+        made[i] = made[i - 1] * 0.5 + s[i]
+    return made
+
+
+def pairs(x: Any, m: Any) -> Any:
+    """As where overlapping boxes are left out."""
+    s, far, kept = x[m], x[0] * 0, 0
+    for i in range(len(s)):
+        for j in range(i + 1, len(s)):
+            if ((s[i] - s[j]) ** 2).sum() < 8:
+                kept += 1
+                far = far + s[j]
+    return far, kept
+
+
+def the_first_that(x: Any, m: Any) -> Any:
+    for row in x[m]:
+        if row.sum() > 0:
+            return row
+    return x[0]
+
+
+def a_number_of_a_tensor(x: Any, m: Any) -> Any:
+    t = x.sum() * 0
+    for i in range(m.sum()):
+        t = t + x[i].sum()
+    for i in range(m.sum(), 0, -2):
+        t = t + x[i - 1].sum() * 10
+    return t
+
+
+def gradients(x: Any, m: Any) -> Any:
+    def loss(x: Any) -> Any:
+        s, h = x[m], x[0] * 0
+        for row in s:
+            h = ops.tanh(h + row) if len(s) > 2 else h + row * s[-1]
+        return h.sum() / max(len(s), 1)
+
+    return graphc.grad(loss)(x)
+
+
+WORKS = [
+    any_of_them, one_number_of_them, in_a_branch, numbers_of_it, weights_of_it, sizes_and_shapes, between, two_of_them,
+    more_than_there_are, raises_for_none, chosen_of_the_chosen, parts_of_them, row_by_row, numbered, written_row_by_row, pairs,
+    the_first_that, a_number_of_a_tensor, gradients,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", WORKS)
+def test_a_step_does_what_eager_calls_do(body: Function) -> None:
+    x, order = floats(6, 4), np.random.default_rng(1)
+    step = graphc.compile(Net(body), x, np.ones(6, bool))
+    for count in range(7):
+        mask = order.permutation(np.arange(6) < count)
+        try:
+            wanted = body(Tensor(x), Tensor(mask))
+        except (ValueError, AssertionError, ShapeError) as error:
+            with pytest.raises(type(error), match=str(error).splitlines()[0][:20]):
+                step(x, mask)
+        else:
+            close(step(x, mask), wanted)
+
+
+class Detector(nn.Cell):
+    """Functions and cells that do not branch themselves tell sizes, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = nn.Dense(4, 1)
+
+    def count(self, x: Any) -> Any:
+        return x.shape[0]
+
+    def construct(self, x: Any, m: Any) -> Any:
+        found = x[m]
+        if self.count(found) == 0:
+            return self.dense(x).sum() * 0
+        return (self.dense(found) ** 2).mean() / self.count(found)
+
+
+def test_a_detector_trains() -> None:
+    cell = Detector()
+    step = nn.TrainOneStepCell(cell, nn.SGD(cell.trainable_params(), 0.1)).set_train()
+    weight = cell.dense.weight.asnumpy()
+    for mask in masks((6,)):
+        before = cell.dense.weight.asnumpy()
+        loss = step(Tensor(floats(6, 4)), Tensor(mask))
+        assert np.isfinite(loss.asnumpy())
+        assert np.array_equal(before, cell.dense.weight.asnumpy()) != mask.any()
+    assert not np.array_equal(weight, cell.dense.weight.asnumpy())
+
+
+@pytest.mark.parametrize("body", [row_by_row, numbers_of_it, any_of_them])
+def test_in_buckets(body: Callable[..., Any]) -> None:
+    step = graphc.compile(Net(body), floats(4, 4), masks((4,))[2], buckets=(4, 8))
+    for n in (4, 3, 7, 5):
+        for mask in masks((n,)):
+            close(step(floats(n, 4), mask), body(Tensor(floats(n, 4)), Tensor(mask)))
+
+
+def test_an_axis_may_be_as_large_by_coincidence() -> None:
+    def body(x: Any, m: Any, wide: Any) -> Any:
+        n = wide.shape[0]
+        return x[m].sum() if len(x[m]) > n - 15 else wide.sum(), n
+
+    for n in range(12, 40):
+        step = graphc.compile(Net(body), floats(6), np.ones(6, bool), floats(n))
+        for mask in masks((6,)):
+            close(step(floats(6), mask, floats(n)), body(*map(Tensor, (floats(6), mask, floats(n)))))
+
+
+def test_it_is_printed(capfd: Any) -> None:
+    def body(x: Any, m: Any) -> Any:
+        print(len(x[m]), x[m].shape)
+        return x.sum()
+
+    graphc.compile(Net(body), floats(6, 4), np.ones(6, bool))(floats(6, 4), np.arange(6) < 2)
+    assert capfd.readouterr().out.split() == ["2", "2", "4"]
+
+
+def listed(x: Any, m: Any) -> Any:
+    return ops.stack([row * 2 for row in range(len(x[m]))])
+
+
+def steps_of_it(x: Any, m: Any) -> Any:
+    t = x.sum()
+    for i in range(0, 9, len(x[m])):
+        t = t + i
+    return t
+
+
+def numbers_of_floats(x: Any, m: Any) -> Any:
+    t = x.sum()
+    for i in range(t):
+        t = t + i
+    return t
+
+
+def other_shapes(x: Any, m: Any) -> Any:
+    s = x[m]
+    if len(s) < 3:
+        s = s[1:]
+    return s.sum()
+
+
+def by_the_root(x: Any, m: Any) -> Any:
+    return x.sum() if len(x[m]) ** 0.5 > 1.5 else x.max()
+
+
+REFUSED: list[tuple[Function, type[Exception], str]] = [
+    (listed, TraceTypeError, "how many turns there are"),
+    (steps_of_it, TraceTypeError, "the step of a range"),
+    (numbers_of_floats, TraceTypeError, "which is no integer"),
+    (other_shapes, ShapeError, "tensors of different shapes"),
+    (by_the_root, PaddingError, "Python decides by the size"),
+]
+
+
+@pytest.mark.parametrize(("body", "kind", "why"), REFUSED)
+def test_what_cannot_be(body: Function, kind: Any, why: str) -> None:
+    refused(lambda: graphc.compile(Net(body), floats(6), masks((6,))[2]), "test_counted_sizes.py", kind, why)
+
+
+def test_what_the_bounds_decide_is_no_question() -> None:
+    def size(value: int, place: int, most: int) -> Any:
+        return Size.of(value, Sum(0, ((Count(place, most), 1),)))
+
+    n, k = size(3, 0, 9), size(5, 1, 4)
+    certain = [n >= 0, n < 10, n - 1 < 9, n == n, n - n == 0, 2 * n <= 18, n != -1, n > -0.5, n % 4 < 4, n // 2 <= 4]
+    certain += [n + k <= 13, extreme(n, 10, True) == 10, n + 1 > n]
+    assert certain == [True] * len(certain)
+    assert {type(x) for x in certain} == {bool}
+    asked = [
+        n > 0,
+        n >= 1,
+        n == 3,
+        n != 3,
+        n < 9,
+        n <= 8.5,
+        n == k,
+        n > k,
+        n // 2 == 1,
+        extreme(n, 2, True) == 3,
+        n + k == 13,
+    ]
+    assert {type(x) for x in asked} == {Decision}
+    assert [bool(x) for x in asked] == [True, True, True, False, True, True, False, False, True, True, False]
+    assert repr(n > 0) == "True"
+    assert (n == 3.5) is False
+    assert (n != 3.5) is True
