@@ -18,7 +18,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction, GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import TRANSFORMS
 from graphc.ops.tensor.primitive import Primitive
-from graphc.trace.decided import LIBRARIES
+from graphc.trace.mentioned import LIBRARIES
 
 #: Bases that add nothing to what an object is: its attributes say it all.
 _NEUTRAL = (object, abc.ABC, typing.Generic, typing.Protocol)

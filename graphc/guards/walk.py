@@ -30,7 +30,7 @@ from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.tensor import Tensor
-from graphc.trace.decided import LIBRARIES, is_users
+from graphc.trace.mentioned import LIBRARIES, is_users
 
 #: Attributes of a Cell that its class does not read, or that have a place of their own.
 _INTERNAL = frozenset(

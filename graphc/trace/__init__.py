@@ -18,10 +18,10 @@ from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import untrained
 from graphc.trace.cells import CellCall, bound_arguments, own_signature
 from graphc.trace.counted import Counting
-from graphc.trace.decided import definition
 from graphc.trace.inplace import refuse_leaks
-from graphc.trace.recorder import Joined
+from graphc.trace.mentioned import definition
 from graphc.trace.sizes import measured
+from graphc.trace.standins import Joined
 from graphc.trace.tracer import Tracer
 
 __all__ = ["Counting", "Traced", "input_names", "trace"]

@@ -21,8 +21,9 @@ from graphc.ops.tensor.dtype import DType, promote_scalar
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.ops.tensor.tree import Fixed, Leaf, Structure, flatten, is_named
-from graphc.trace.recorder import GraphRecorder, Joined
+from graphc.trace.recorder import GraphRecorder
 from graphc.trace.sizes import Size, decided
+from graphc.trace.standins import Joined
 
 NUMBERS = (bool, int, float)
 #: Objects of these are the same if they are equal and of one type.

@@ -29,10 +29,11 @@ from graphc.errors import (
 from graphc.nn.cell.cell import Cell
 from graphc.trace import frozen
 from graphc.trace.branches import if_exp, if_stmt
-from graphc.trace.decided import bound_call, defines, needs_conversion, sees_sizes
+from graphc.trace.decided import needs_conversion, sees_sizes
 from graphc.trace.expressions import BUILT_IN, and_, chained, in_, or_
 from graphc.trace.inplace import appended
 from graphc.trace.loops import enumerate_, for_stmt, range_, while_stmt
+from graphc.trace.mentioned import bound_call, defines
 from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
 from graphc.trace.simplify import simplified
 from graphc.trace.suspended import is_suspended

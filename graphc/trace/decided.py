@@ -14,37 +14,24 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import dis
-import inspect
-import linecache
-import os
-import sysconfig
-import textwrap
 import tokenize
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from graphc.attached import behind
-from graphc.errors import SOURCE_MAPS, is_library
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.tensor import Tensor
+from graphc.trace.mentioned import called, codes, definition, is_users, mentioned, parts
 
 #: A dotted name: `self.blocks` is ("self", "blocks").
 Path = tuple[str, ...]
 
-#: Folders of what is not the user's. Looked up at import: sysconfig does not bear several threads at first (Python 3.11).
-LIBRARIES = tuple(
-    path + os.sep
-    for name, path in sysconfig.get_paths().items()
-    if name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
 #: What is converted in any case: it decides by what it makes itself, or means something else once it is converted.
 _OTHERS = (
     ast.While, ast.Try, ast.Match, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda, ast.FunctionDef,
@@ -68,7 +55,6 @@ _PLAIN = (
     types.NoneType, bool, int, float, complex, str, bytes, tuple, list, dict, set, type, range, np.generic, np.dtype, DType,
     Cell,
 )  # fmt: skip
-_FUNCTIONS = (types.FunctionType, types.MethodType)
 #: Names in a function's code for which it is looked at, though it does not branch.
 _TOLD = frozenset(("super", "print", *_ASKING))
 #: Methods of these are all that may be called on values that are not known.
@@ -77,7 +63,7 @@ _KNOWN = (Tensor, list, tuple, dict, set, str)
 
 def needs_conversion(fn: Callable[..., Any]) -> bool:
     """Whether a function or bound method is the user's, and branches or loops by what may be a traced tensor."""
-    function, instance = _parts(fn)
+    function, instance = parts(fn)
     if not _branches_itself(function, instance):
         return False
     others = (found for found in called(function, instance) if found[0] is not function)
@@ -88,7 +74,7 @@ def sees_sizes(fn: Callable[..., Any]) -> bool:
     """Whether a function, or bound method, is the user's and asks for sizes, or decides by what it is given, or calls one that
     does.
     """
-    return _sees_sizes(*_parts(fn), set())
+    return _sees_sizes(*parts(fn), set())
 
 
 def _sees_sizes(function: Any, instance: Any, seen: set[types.CodeType]) -> bool:
@@ -96,37 +82,14 @@ def _sees_sizes(function: Any, instance: Any, seen: set[types.CodeType]) -> bool
         return False
     code = function.__code__
     seen.add(code)
-    names, _ = _mentioned(code)
-    if not names.isdisjoint(_SIZES) or any(map(_jumps, _codes(code))):
+    names, _ = mentioned(code)
+    if not names.isdisjoint(_SIZES) or any(map(_jumps, codes(code))):
         return True
     return any(_sees_sizes(f, owner, seen) for f, owner in called(function, instance))
 
 
 def _branches_itself(value: Any, instance: Any) -> bool:
     return isinstance(value, types.FunctionType) and is_users(value) and _branches(value, instance, set())
-
-
-def _parts(fn: Any) -> tuple[Any, Any]:
-    """A bound method's function and object; a function and None. Of an object that is called, its `__call__`."""
-    if isinstance(fn, partial):
-        return _parts(fn.func)
-    fn = bound_call(fn) or fn
-    return (fn.__func__, fn.__self__) if isinstance(fn, types.MethodType) else (fn, None)
-
-
-def bound_call(value: Any) -> types.MethodType | None:
-    """The `__call__` that an object has of a user's class, bound to it; None of everything else, cells among it."""
-    if isinstance(value, (*_FUNCTIONS, type, Cell, Tensor)):
-        return None
-    function = inspect.getattr_static(type(value), "__call__", None)
-    return (
-        types.MethodType(function, value) if isinstance(function, types.FunctionType) and is_users(function) else None
-    )
-
-
-def is_users(function: types.FunctionType) -> bool:
-    file = function.__code__.co_filename
-    return not (is_library(file) or file.startswith(LIBRARIES) or file in SOURCE_MAPS)
 
 
 def _branches(function: types.FunctionType, instance: Any, seen: set[types.CodeType]) -> bool:
@@ -137,16 +100,9 @@ def _branches(function: types.FunctionType, instance: Any, seen: set[types.CodeT
     if code in seen:
         return False
     seen.add(code)
-    if not _TOLD.isdisjoint(code.co_names) or any(_jumps(c) or _stores_nested(c) for c in _codes(code)):
+    if not _TOLD.isdisjoint(code.co_names) or any(_jumps(c) or _stores_nested(c) for c in codes(code)):
         return True
     return any(is_users(f) and _branches(f, owner, seen) for f, owner in called(function, instance))
-
-
-def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
 
 
 @cache
@@ -175,86 +131,6 @@ def _stores_nested(code: types.CodeType) -> bool:
     )
 
 
-@cache
-def _mentioned(code: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that code mentions, and those of them that it reads as globals: an attribute may have the name of one, too."""
-    parts = list(_codes(code))
-    loads = [i for part in parts for i in dis.get_instructions(part) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
-    return frozenset(name for part in parts for name in part.co_names), frozenset(i.argval for i in loads)
-
-
-def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.FunctionType, Any]]:
-    """The functions whose names a function mentions, each with the object that it is a method of.
-
-    Among globals, closure variables and the object's own; among what these hold by the names mentioned, twice; and among the
-    items of containers. Some that are not called may be among them.
-    """
-    names, loaded = _mentioned(function.__code__)
-    cells = [c.cell_contents for c in function.__closure__ or () if _is_filled(c)]
-    read = [*(function.__globals__[n] for n in loaded if n in function.__globals__), *cells]
-    around: list[Any] = [*map(behind, read)]
-    yield from _functions((value, None) for value in around)
-    level: list[Any] = [instance, *around]
-    for _ in range(2):
-        held = [(value, holder) for holder in level for value in _held(holder, names)]
-        yield from _functions(held)
-        level = [value for value, _ in held]
-
-
-def _functions(values: Iterable[tuple[Any, Any]]) -> Iterable[tuple[types.FunctionType, Any]]:
-    """Those of some values that are functions, or are called like one, each with the object that it is a method of."""
-    for value, holder in values:
-        function, instance = _parts(value)
-        if isinstance(value, type):  # Its objects may be called where they are made.
-            function = inspect.getattr_static(value, "__call__", None)
-        if isinstance(function, types.FunctionType):
-            yield function, holder if function is value else instance
-
-
-def _held(holder: Any, names: Iterable[str]) -> list[Any]:
-    """What an object has under some names, and the items of what is a container; no property is run."""
-    if isinstance(holder, (*_FUNCTIONS, types.NoneType, Tensor, str, np.ndarray)):
-        return []
-    own, kind = getattr(holder, "__dict__", {}), type(holder)
-    found = [behind(own[n] if n in own else getattr(kind, n, None)) for n in names]
-    items = (v.values() if isinstance(v, dict) else v for v in found if isinstance(v, (list, tuple, dict)))
-    return [v for v in found if v is not None] + [behind(item) for held in items for item in held]
-
-
-def _is_filled(cell: types.CellType) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
-
-
-def definition(code: types.CodeType) -> ast.stmt | None:
-    """The definition that code was compiled from, if its file is to be had; statements at the end that do nothing may lack.
-
-    inspect.getsource would look for the module first, through all there are, and take the text apart to find its end, by
-    means that take 7 ms to set up. Raises SyntaxError or TokenError when the file has changed.
-    """
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
-    ends = [end for c in _codes(code) for _, end, _, _ in c.co_positions() if end]
-    if ends:  # Python can be told to do without.
-        with contextlib.suppress(SyntaxError):  # The last brackets close on a line of their own.
-            return _parsed(lines[: max(ends) - code.co_firstlineno + 1], code)
-    return _parsed(inspect.getblock(lines), code)
-
-
-def defines(tree: ast.stmt, code: types.CodeType) -> bool:
-    """Whether a statement is the definition of code, by its name. All code without a file is said to be in "<string>", for which
-    Python keeps one text from 3.13 on: that of `python -c`.
-    """
-    return code.co_name.startswith("<") or getattr(tree, "name", None) == code.co_name
-
-
-def _parsed(lines: list[str], code: types.CodeType) -> ast.stmt | None:
-    found = next(iter(ast.parse(textwrap.dedent("".join(lines))).body), None)
-    return found if found is None or defines(found, code) else None
-
-
 # ---- which of them Python decides
 
 
@@ -272,7 +148,7 @@ def _by_python(function: types.FunctionType, instance: Any) -> bool:
     except _Unknown:
         return False
     return all(isinstance(v, _PLAIN) for v in deciding) and not any(
-        _branches_itself(f, instance) for f, instance in map(_parts, called)
+        _branches_itself(f, instance) for f, instance in map(parts, called)
     )
 
 

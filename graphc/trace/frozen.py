@@ -22,7 +22,7 @@ from graphc.arguments import once
 from graphc.attached import attached
 from graphc.errors import Loc, display_path
 from graphc.nn.cell.cell import Cell
-from graphc.trace.decided import called, is_users
+from graphc.trace.mentioned import called, is_users
 
 _MEMBERS = ("LOAD_ATTR", "LOAD_METHOD")
 _FIRST = (

@@ -23,8 +23,9 @@ from graphc.errors import TraceError, is_library, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import alike
-from graphc.trace.decided import LIBRARIES
-from graphc.trace.recorder import GraphRecorder, Joined
+from graphc.trace.mentioned import LIBRARIES
+from graphc.trace.recorder import GraphRecorder
+from graphc.trace.standins import Joined
 
 #: How deep objects and containers are looked into.
 _DEPTH = 3

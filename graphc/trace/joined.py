@@ -20,7 +20,8 @@ from graphc.errors import user_loc
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import fixed_values, flatten
 from graphc.trace.alike import NUMBERS
-from graphc.trace.recorder import GraphRecorder, Joined
+from graphc.trace.recorder import GraphRecorder
+from graphc.trace.standins import Joined
 
 #: The name under which malt keeps what a function returns; numbered in functions inside of others.
 _RETURNED = re.compile(r"retval_(_\d+)?")

@@ -20,8 +20,8 @@ from graphc.ops import functional as F
 from graphc.ops.functional.index import updated
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.trace.recorder import Joined
 from graphc.trace.sizes import measured
+from graphc.trace.standins import Joined
 from graphc.trace.truth import shape_of
 
 Node = TypeVar("Node", bound=ast.AST)

@@ -16,7 +16,7 @@ from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import control, counted, custom, gradient, hooks, inplace, mixed, scans, stages, transforms
 from graphc.trace.cells import CellCall, CellNames, refuse_arguments
 from graphc.trace.convert import converted
-from graphc.trace.decided import is_users
+from graphc.trace.mentioned import is_users
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.suspended import refuse_suspended
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graphc import Parameter, Tensor, dispatch, nn, ops
-from graphc.trace.recorder import DeferredDepend
+from graphc.trace.standins import DeferredDepend
 from graphc.trace.tracer import Tracer
 
 #: Functions of Python values that hand on what they are given, references to parameters among them.

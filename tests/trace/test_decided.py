@@ -14,6 +14,7 @@ from graphc import Parameter, Tensor, nn, ops
 from graphc.errors import TraceTypeError
 from graphc.ir.equiv import difference
 from graphc.trace import decided
+from graphc.trace.mentioned import definition
 from tests.trace.tracing import X, cell, traced
 
 
@@ -327,13 +328,13 @@ def test_a_definition_is_what_inspect_finds(code, positions):
     if not positions:  # As with python -X no_debug_ranges.
         code = without_lines(code)
     whole = ast.parse(textwrap.dedent("".join(inspect.getsourcelines(code)[0]))).body[0]
-    assert ast.dump(decided.definition(code)) == ast.dump(whole)
+    assert ast.dump(definition(code)) == ast.dump(whole)
 
 
 def test_a_function_without_a_file_has_no_definition():
     space = {}
     exec("def typed(x):\n    return x", space)
-    assert decided.definition(space["typed"].__code__) is None
+    assert definition(space["typed"].__code__) is None
 
 
 def test_lambdas_that_cannot_be_told_apart_run_as_they_are():
