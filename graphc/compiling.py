@@ -11,7 +11,8 @@ from graphc.build import pipeline_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.frames import clean
 from graphc.nn.cell.cell import Cell
-from graphc.padded import BucketedStep, open_axes, varying_of
+from graphc.padded import BucketedStep
+from graphc.varying import open_axes, varying_of
 from graphc_codegen.forks import unforked
 
 

@@ -16,7 +16,8 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, use
 from graphc.frames import clean
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction
-from graphc.padded import pad_calls, varying_of
+from graphc.padded import pad_calls
+from graphc.varying import varying_of
 
 
 class FunctionCell(Cell):
