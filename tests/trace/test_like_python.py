@@ -70,6 +70,21 @@ def numbers(self, x):
     return x * t[0] + t[1], i * k, k / 2, k // 2, k**2, not flag, max(k, 1), int(k), float(k), isinstance(k, int), d
 
 
+def operators_of_numbers(self, x):
+    k, part = (5, 2.5) if x.sum() > 0 else (-2, 0.5)
+    shifted = (k << 1, k >> 1, 1 << abs(k), 64 >> abs(k), k & 6, 6 | k, k ^ 3, ~k)
+    return (
+        x * shifted[0],
+        shifted,
+        divmod(k, 3),
+        divmod(17, k),
+        divmod(part, 2),
+        round(part),
+        round(part / 2, 1),
+        round(k),
+    )
+
+
 def returns(self, x):
     if x.sum() > 0:
         if x.max() > 1:
@@ -251,7 +266,8 @@ def plain(x):
 
 
 BODIES = [
-    written_only_where_it_counts, chain, ternaries, numbers, returns, after_a_break, a_tensor_counts_from_a_number, built_in,
+    written_only_where_it_counts, chain, ternaries, numbers, operators_of_numbers, returns, after_a_break,
+    a_tensor_counts_from_a_number, built_in,
     chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
     inner_functions_return, leaves_a_loop_by_return, names_given_in_tests, several_targets,
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.functional.arithmetic import div, float_power, floor_div, round_
 from graphc.ops.functional.clipping import clamp
-from graphc.ops.functional.core import cast
+from graphc.ops.functional.core import cast, cast_to
 from graphc.ops.functional.create import full, full_like, ones, zeros
 from graphc.ops.functional.diagonals import diagonal
 from graphc.ops.functional.elementwise import (
@@ -31,7 +31,7 @@ from graphc.ops.functional.elementwise import (
     sub,
 )
 from graphc.ops.functional.index import gather_elements, index_, updated, write
-from graphc.ops.functional.integers import bitwise_and, bitwise_or, bitwise_xor
+from graphc.ops.functional.integers import bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor
 from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.logic import approximate_equal, select
 from graphc.ops.functional.overloads import Overloads
@@ -221,8 +221,11 @@ functions.update(
     add=add,
     assign=assign,
     bitwise_and=bitwise_and,
+    bitwise_left_shift=bitwise_left_shift,
     bitwise_or=bitwise_or,
+    bitwise_right_shift=bitwise_right_shift,
     bitwise_xor=bitwise_xor,
+    cast_to=cast_to,
     div=div,
     equal=equal,
     floor_div=floor_div,

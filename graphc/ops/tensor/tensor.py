@@ -23,6 +23,7 @@ from graphc.ops.tensor.arrays import is_masked, keep_complex, native, plain_text
 from graphc.ops.tensor.asked import say_type, undecided
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
+from graphc.ops.tensor.numbers import Numbers
 from graphc.ops.tensor.operators import Operators
 from graphc.suggest import no_attribute
 
@@ -351,7 +352,7 @@ def _contents(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, Tensor) else x
 
 
-class TracedTensor(Tensor):
+class TracedTensor(Numbers, Tensor):
     """Stands for a value while a Cell is traced. `handle` is the recorder's own record of it."""
 
     def __init__(self, type: TensorType, handle: Any) -> None:
