@@ -80,7 +80,7 @@ def operators_of_numbers(self, x):
         divmod(17, k),
         divmod(part, 2),
         round(part),
-        round(part / 2, 1),
+        round(part, 0),
         round(k),
     )
 
