@@ -169,6 +169,21 @@ class Entered:
         place = graph.inputs.index(value.node)
         return self.given[place + self._shift] if place >= self._same else None
 
+    def hold(self, graph: Graph, real: Value) -> None:
+        """Let the body of a Scan leave what is carried as it is in turns that are not real."""
+        node, attrs = self.node, self.node.attrs
+        count, end = attrs["carried"], attrs["carried"] + attrs["scanned"]
+        before = graph.inputs
+        flag = graph.add("Input", types=(TensorType("bool", ()),), region="state").outputs[0]
+        graph.inputs = (*before[:end], flag.node, *before[end:])
+        b = Builder(graph, node.region, node.scope, node.loc, origin=Origin("padding"))
+        held = [
+            (r.name, b.Select(flag, r.value, Value(i))) for r, i in zip(graph.results, before[:count], strict=False)
+        ]
+        graph.set_results([*held, *graph.results[count:]])
+        inputs = [*node.inputs[:end], real, *node.inputs[end:]]
+        self.frame.graph.set_node(self.id, inputs=inputs, attrs={**attrs, "scanned": attrs["scanned"] + 1})
+
     def leave(self, rooms: Mapping[int, int]) -> None:
         """Tell the graph around what has been counted, where anything has: the least of all turns, `rooms` of no turn."""
         symbols = sorted({s for f in self.frames for s in f.counts})

@@ -14,8 +14,8 @@ from graphc.ops.declared.padding import Axes, Axis, length, plains
 from graphc.passes.padded_arrays import Array, real_part
 from graphc.passes.padded_view import refusal
 
-#: Attributes that may differ between sizes; their rules look at them. `begin` is that of slices.
-_SHAPES = frozenset({"shape", "size", "begin"})
+#: Attributes that may differ between sizes; their rules look at them. `begin` is that of slices, `length` of scans.
+_SHAPES = frozenset({"shape", "size", "begin", "length"})
 
 
 @dataclass(frozen=True)

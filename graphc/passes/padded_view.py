@@ -146,6 +146,10 @@ class View:
         self._graph.replace_node(self.node.id, [value], "padding")
         self.made = (value,)
 
+    def hold(self, graph: Graph, real: Value) -> None:
+        assert self._entered is not None
+        self._entered.hold(graph, real)
+
     def inside(self, graph: Graph, axes: Sequence[Axes]) -> list[Axes]:
         assert self._entered is not None
         return self._masking.inside(self._entered, graph, axes)

@@ -151,8 +151,9 @@ class Masking:
 
     def _unpadded(self, node: Node, probe: Node, frame: Frame) -> list[Axes]:
         """The axes of what a node makes that sees nothing padded."""
-        if node.op.name == "Slice" and node.attrs["begin"] != probe.attrs["begin"]:
-            raise refusal(node, "where it begins depends on the size")
+        for op, name, what in (("Slice", "begin", "where it begins"), ("Scan", "length", "how often it turns")):
+            if node.op.name == op and node.attrs[name] != probe.attrs[name]:
+                raise refusal(node, f"{what} depends on the size")
         for _, inner in node.graphs():
             self._same(inner)
         found = [self._guess(a, b, node, frame) for a, b in zip(node.types, probe.types, strict=True)]

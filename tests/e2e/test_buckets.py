@@ -128,6 +128,23 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[tuple[Any, ...]]]] = {
         (4, 8),
         [(floats(n, 6, 3),) for n in (1, 3, 5)],
     ),
+    "recurrences along what varies": (
+        lambda: Net(
+            lambda self, x: (self.lstm(x), self.gru(x)[0].mean((1, 2)), self.rnn(x)[1].sum(0)),
+            lstm=nn.LSTM(3, 4, 2, batch_first=True, bidirectional=True), gru=nn.GRU(3, 2, batch_first=True),
+            rnn=nn.RNN(3, 2, batch_first=True, bidirectional=True),
+        ),
+        {"inputs0": {0: (4,), 1: (8, 20)}},
+        [(floats(b, n, 3),) for b, n in ((2, 1), (3, 5), (4, 8), (3, 13))],
+    ),
+    "scans": (
+        lambda: Net(lambda self, x: (
+            ops.scan(lambda c, r: (ops.tanh(c * 0.9 + r[0]), (c * r[1], c.sum())), x[0] * 0, (x, x * x), reverse=True),
+            ops.scan(lambda c, r: (c + r, c), x[0, 0] * 0, x.reshape(-1, 3))[1].reshape(x.shape).sum((1, 2)),
+        )),
+        (4, 8),
+        [(floats(n, 2, 3),) for n in (1, 3, 4, 7)],
+    ),
     "sizes in Python": (
         lambda: Net(lambda self, x: (x.sum() / x.shape[0], x * np.linspace(0, 1, x.shape[0], dtype=np.float32)[:, None])),
         (4, 8),
@@ -262,13 +279,15 @@ def training(kind: str) -> nn.Cell:
     else:
         norm = Net(lambda self, x: attention(self, x)[1:], **dict(attentive().name_cells()))
         trunk = Net(lambda self, x: (self.mix(x)[0][:, None] + self.up(x),), mix=norm, up=nn.Dense(8, 8))
+        if kind == "recurrent language":
+            trunk = nn.GRU(8, 8, batch_first=True)
         net = Net(language_model, e=nn.Embedding(7, 8), body_of=trunk, head=nn.Dense(8, 7), entropy=entropy)
     scale = nn.DynamicLossScaleUpdateCell(64.0, 2, 3)
     return nn.TrainOneStepWithLossScaleCell(net, nn.Momentum(net.trainable_params(), 0.1, 0.9), scale).set_train()
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("kind", ["classifier", "language"])
+@pytest.mark.parametrize("kind", ["classifier", "language", "recurrent language"])
 def test_training_steps_are_those_of_the_size(kind: str, threads: int) -> None:
     one, other = training(kind), training(kind)
     for p, q in zip(one.get_parameters(), other.get_parameters(), strict=True):

@@ -188,6 +188,10 @@ class Padded(Protocol):
         """Put a value in the node's place."""
         ...
 
+    def hold(self, graph: Graph, real: Value) -> None:
+        """Let a Scan's body leave what is carried as it is in turns that are not real: bool[turns]."""
+        ...
+
     def inside(self, graph: Graph, axes: Sequence[Axes]) -> list[Axes]:
         """The axes of the results of a subgraph whose inputs have these."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphc.ops.declared.padding import Axes, Padded, is_padded, loosened, met, plain, tight
+from graphc.ops.declared.padding import Axes, Axis, Factor, Padded, is_padded, loosened, met, plain, tight
 
 
 def branches(p: Padded) -> list[Axes]:
@@ -23,15 +23,31 @@ def turns(p: Padded) -> list[Axes]:
 
 
 def scanned(p: Padded) -> list[Axes]:
-    """The turns go over an axis that is not padded."""
+    """Turns over padding leave what is carried as it is; what they stack is padding."""
     attrs = p.node.attrs
-    c, s = attrs["carried"], attrs["scanned"]
-    if any(is_padded(a[0]) for a in p.axes[c : c + s]):
-        raise p.refuse("it would make turns over padding")
-    made = p.inside(attrs["body"], [*p.axes[:c], *(a[1:] for a in p.axes[c : c + s]), *p.axes[c + s :]])
-    lengths = [t.shape[0] for t in p.node.types[c:]]
-    stacks = [(plain(n), *made[k]) for n, k in zip(lengths, attrs["stacks"], strict=True)]
-    return [*_carried(p, made, c), *stacks]
+    c, s, turns = attrs["carried"], attrs["scanned"], attrs["length"]
+    rows = met(*(a[0] for a in p.axes[c : c + s])) if s else plain(turns)
+    if rows is None or (turns != p.probe.attrs["length"] and not is_padded(rows)):
+        raise p.refuse("how many turns there are is padded differently for what it goes over")
+    body = attrs["body"]
+    made = p.inside(body, [*p.axes[:c], *(a[1:] for a in p.axes[c : c + s]), *p.axes[c + s :]])
+    final = _carried(p, made, c)
+    if is_padded(rows):
+        p.hold(body, p.real(rows, turns))
+    return [*final, *((_stacked(p, rows, k), *made[k]) for k in attrs["stacks"])]
+
+
+def _stacked(p: Padded, rows: Axis, entry: int) -> Axis:
+    """The rows of a stack; of a carried value there is the initial one, too."""
+    attrs = p.node.attrs
+    if not is_padded(rows):
+        return plain(attrs["length"] + (entry < attrs["carried"]))
+    if entry >= attrs["carried"]:
+        return loosened(rows, 2)
+    if len(rows) > 1:
+        raise p.refuse("real turns do not follow each other")
+    (f,) = rows
+    return (Factor(f.size + 1, f.symbol, f.less - 1, 2),)
 
 
 def _carried(p: Padded, made: Sequence[Axes], count: int) -> list[Axes]:

@@ -9,6 +9,7 @@ from typing import Any
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcWarning, stacklevel, user_loc
 from graphc.ops.functional.core import Operand, as_bool, is_number
+from graphc.ops.functional.create import zeros
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -83,7 +84,8 @@ def scan(
     init, xs and y are tensors or nests of tensors; the axes 0 of xs are of one length, of which the first `length` places are
     taken. With `reverse` the last one comes first; y[i] is still what xs[i] gives. In a compiled Cell loop_func is called to
     be traced, not for each place: the time to compile does not grow with the length. Where carry changes its shapes, dtypes or
-    structure from turn to turn the turns are compiled one by one, and a GraphcWarning says so.
+    structure from turn to turn the turns are compiled one by one, and a GraphcWarning says so. Where there are no places it is
+    called once, with zeros, for the shapes of ys without rows.
 
     Raises ArgumentValueError where xs has fewer places than `length`, or places of different number.
     """
@@ -96,7 +98,8 @@ def scan(
     if rows and count > min(sizes):
         raise ArgumentValueError(f"scan: length {length} is more than xs has: {rows[0].tensor_type}", loc=user_loc())
     active = dispatch.recorder.get()
-    if active is not None and not active.immediate and count > 1:
+    # Where traces for several sizes are compared, one turn is a loop, too.
+    if active is not None and not active.immediate and (count > 1 or active.compared):
         taken = xs if not rows or count == min(sizes) else map_tensors(lambda x: x[:count], xs)
         init = _with_tensors(init)
         done = active.scan(loop_func, init, taken, count, reverse)
@@ -108,6 +111,9 @@ def scan(
             GraphcWarning,
             stacklevel=stacklevel(),
         )
+    if not count:
+        _, y = loop_func(init, map_tensors(lambda x: zeros(x.shape[1:], x.dtype), xs))
+        return init, map_tensors(lambda x: zeros((0, *x.shape), x.dtype), y)
     carry, ys = init, []
     for i in reversed(range(count)) if reverse else range(count):
         carry, y = loop_func(carry, _place(xs, i))
