@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 HELP = "compile it for each size, without buckets, or mask the padding in construct"
 
 
+#: Ops whose first operand is the result but for what the others bring: it goes somewhere where these are nothing.
+_PASSED_ON = frozenset({"Scatter", "ScatterElements"})
+
+
 class View:
     """Implements `graphc.ops.declared.padding.Padded`."""
 
@@ -69,6 +73,8 @@ class View:
             return
         inputs = list(self._graph.node(self.node.id).inputs)
         for i, (type, parts) in enumerate(zip(self.types, own, strict=True)):
+            if i == 0 and op.name in _PASSED_ON:
+                continue
             doubtful = self.node.inputs[i] in masking.tainted or (parts and isinstance(op.lower, Scalar))
             if type.is_float and doubtful:
                 some = self._frame.some(self.b, every)

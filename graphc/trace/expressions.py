@@ -153,9 +153,13 @@ def _number(plain: type, dtype: str) -> Callable[..., Any]:
     """`int`, `float` or `bool`, of one element."""
 
     def number(*args: Any) -> Any:
-        if len(args) != 1 or not is_traced(args[0]):
-            return args[0] if plain is int and args and isinstance(args[0], Size) else plain(*args)
-        x = one_element(args[0])
+        x = args[0] if len(args) == 1 else None
+        if plain is int and isinstance(x, Size):
+            return x
+        x = decided(x)
+        if not is_traced(x):
+            return plain(*args)
+        x = one_element(x)
         return as_number(x, "float64" if (plain, x.tensor_type.dtype) == (float, "float64") else dtype)
 
     return number

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from graphc.attached import KEY, behind
-from graphc.errors import TraceError, is_library, user_loc
+from graphc.errors import Loc, TraceError, is_library, user_loc
 from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import alike
 from graphc.trace.mentioned import LIBRARIES
@@ -179,18 +180,28 @@ def refuse_leaks(cell: Cell, recorder: GraphRecorder) -> None:
             ):
                 found = _leak(f"{name}.{attribute}", value, recorder, _DEPTH, set())
                 if found is not None:
-                    place, (made_in, made) = found
+                    place, handle = found
+                    what = "tensor" if handle else "size"
                     raise TraceError(
-                        f"{place} is given a tensor that is known only when the step runs, and keeps it",
+                        f"{place} is given a {what} that is known only when the step runs, and keeps it",
                         code="GC133",
-                        loc=made_in.graph.node(made.node).loc if made.node in made_in.graph else user_loc(),
+                        loc=_line(handle),
                         help="return it from construct, or assign it to a Parameter",
                     )
 
 
+def _line(handle: Any) -> Loc | None:
+    if handle is None or handle[1].node not in handle[0].graph:
+        return user_loc()
+    found: Loc | None = handle[0].graph.node(handle[1].node).loc
+    return found
+
+
 def _leak(name: str, value: Any, recorder: GraphRecorder, depth: int, seen: set[int]) -> tuple[str, Any] | None:
-    """The place of such a tensor, and its handle."""
+    """The place of such a tensor, and its handle; None for that of a size."""
     value = behind(value)
+    if isinstance(value, Deferred):
+        return name, None
     if isinstance(value, TracedTensor):
         return (name, value.handle) if value.array is None and value.handle[0].root is recorder else None
     if depth == 0 or id(value) in seen or isinstance(value, (Tensor, Cell, type, types.ModuleType, types.FunctionType)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from functools import reduce
 from typing import Any, Self
 
 from graphc import dispatch
+from graphc.errors import is_library
 from graphc.ops import functional as F
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor
@@ -162,6 +164,10 @@ class Size(Deferred):
         self.sum = made
         return self
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        return self.sum.bounds
+
     def tensor(self) -> Tensor:
         made: Tensor = self.sum.tensor()
         return made
@@ -173,21 +179,33 @@ class Size(Deferred):
         return Size.of(value, self.sum.times(own).plus(Sum.of(other), times))
 
     def __add__(self, other: Any) -> Any:
+        if _is_real(other):
+            return F.add(self.tensor(), other)
         return self._shifted(other, int.__add__(self, other), 1)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
+        if _is_real(other):
+            return F.sub(self.tensor(), other)
         return self._shifted(other, int.__sub__(self, other), -1)
 
     def __rsub__(self, other: Any) -> Any:
         return self._shifted(other, int.__rsub__(self, other), 1, -1)
 
     def __mul__(self, other: Any) -> Any:
+        if _is_real(other):
+            return F.mul(self.tensor(), other)
         value = int.__mul__(self, other)
         return Size.of(value, self.sum.times(other)) if is_size(other) and not isinstance(other, Size) else value
 
     __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return F.div(self.tensor(), other) if _divides(other) else int.__truediv__(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return F.div(other, self.tensor()) if _divides(self) else int.__rtruediv__(self, other)
 
     def __neg__(self) -> Any:
         return self * -1
@@ -254,6 +272,21 @@ class Shape(tuple[int, ...]):
     __hash__ = tuple.__hash__
 
 
+def _is_users() -> bool:
+    """Whether it is a user's line that computes; the library's own compute for this trace."""
+    return not is_library(sys._getframe(3).f_code.co_filename)
+
+
+def _is_real(x: Any) -> bool:
+    return type(x) is float and _is_users()
+
+
+def _divides(x: Any) -> bool:
+    """Whether it is a number that is never zero."""
+    low, high = x.bounds if isinstance(x, Deferred) else (x, x)
+    return isinstance(x, (int, float)) and (low > 0 or high < 0) and _is_users()
+
+
 def is_size(x: Any) -> bool:
     return isinstance(x, int) and not isinstance(x, Decision)
 
@@ -297,6 +330,10 @@ class Decision(Deferred):
         if not open:
             return not inverse
         return cls._made(all(open) != inverse, tuple(test for x in open for test in x.tests), inverse)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        return 0, 1
 
     def tensor(self) -> Tensor:
         made = [_TESTS[sign](Sum(0, x.parts).tensor(), -x.rest) for sign, x in self.tests]

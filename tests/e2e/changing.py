@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from graphc import Tensor, nn, ops
 from graphc.attached import KEY
@@ -73,7 +74,7 @@ def close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
     """Two nests of tensors, and of Python's numbers, are the same but for rounding."""
     (one, structure), (other, others) = flatten(a, whole=True), flatten(b, whole=True)
     numbers = [list(fixed_values(each)) for each in (structure, others)]
-    assert numbers[0] == numbers[1]
+    assert numbers[0] == pytest.approx(numbers[1], rel=tolerance)
     assert [type(x) for x in numbers[0]] == [type(x) for x in numbers[1]]
     assert len(one) == len(other)
     assert one or numbers[0]

@@ -10,7 +10,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, nn, ops
-from graphc.errors import PaddingError, ShapeError, TraceTypeError
+from graphc.errors import PaddingError, ShapeError, TraceError, TraceTypeError
 from graphc.trace.sizes import Count, Decision, Size, Sum, extreme
 from tests.e2e.changing import close
 from tests.e2e.chosen import Function, Net, floats, masks, refused
@@ -166,6 +166,70 @@ def a_number_of_a_tensor(x: Any, m: Any) -> Any:
     return t
 
 
+def open_slices(x: Any, m: Any) -> Any:
+    n = m.sum()
+    rest = x[:-n].sum(0) if n > 0 else x.sum(0)
+    return x[:n], x[n:], x[1:n].sum(), rest, x[..., :n].sum(0), x[:, None, :n].shape, x[n : n + 2], x[:n, :n]
+
+
+def slices_by_sizes(x: Any, m: Any) -> Any:
+    s, n = x[m], len(x[m])
+    parts = s[: n // 2].sum(), s[n // 2 :], s[n // 2 : n].mean() if n else s.sum()
+    return parts, x[n - 1] if n > 0 else x[0], x[max(-n, -5)], x[n // 2 : n, : n // 3 + 1].sum()
+
+
+def written_slices(x: Any, m: Any) -> Any:
+    n, y = len(x[m]), x * 1
+    y[:n] = 0
+    y[n:, 1] = 5.0
+    y[1:n] += 2
+    return y
+
+
+def windows(x: Any, m: Any) -> Any:
+    k, t = m.sum(), x.sum() * 0
+    while k > 0:
+        t = t * 0.5 + x[:k].sum()
+        k = k - 1
+    return t
+
+
+def real_numbers(x: Any, m: Any) -> Any:
+    n = len(x[m])
+    large = x * 2 if n / 6 > 0.4 else x
+    return n / 4, n * 0.5 + 1.5, n - 0.5, 3 / max(n, 1), large, float(n), bool(n), (n + 1) / 2
+
+
+def as_tensors(x: Any, m: Any) -> Any:
+    n = len(x[m])
+    made = (
+        ops.full((2,), n),
+        ops.full_like(x, n),
+        Tensor(n, graphc.float32),
+        ops.scalar_to_tensor(n),
+        ops.cast(n, graphc.float32),
+    )
+    chosen = (
+        ops.select(Tensor(n > 2), x, -x),
+        ops.where(n > 2, x, -x),
+        ops.clamp(x, 0, n),
+        ops.maximum(x, n),
+        ops.pow(x, n),
+    )
+    return (
+        made,
+        chosen,
+        ops.stack([Tensor(n), Tensor(n + 1)]),
+        ops.one_hot(Tensor(n), 7, Tensor(1.0), Tensor(0.0)),
+        ops.zeros((n, 2)),
+    )
+
+
+def recurrences(x: Any, m: Any) -> Any:
+    c, ys = ops.scan(lambda c, r: (ops.tanh(c + r), c * r), x[0] * 0, x[m], None)
+    return c, ys, graphc.grad(lambda x: (ops.scan(lambda c, r: (c * 0.5 + r, c.sum()), x[0], x[m])[1] ** 2).sum())(x)
+
+
 def gradients(x: Any, m: Any) -> Any:
     def loss(x: Any) -> Any:
         s, h = x[m], x[0] * 0
@@ -179,7 +243,8 @@ def gradients(x: Any, m: Any) -> Any:
 WORKS = [
     any_of_them, one_number_of_them, in_a_branch, numbers_of_it, weights_of_it, sizes_and_shapes, between, two_of_them,
     more_than_there_are, raises_for_none, chosen_of_the_chosen, parts_of_them, row_by_row, numbered, written_row_by_row, pairs,
-    the_first_that, a_number_of_a_tensor, gradients,
+    the_first_that, a_number_of_a_tensor, open_slices, slices_by_sizes, written_slices, windows, real_numbers, as_tensors,
+    recurrences, gradients,
 ]  # fmt: skip
 
 
@@ -255,6 +320,18 @@ def test_it_is_printed(capfd: Any) -> None:
     assert capfd.readouterr().out.split() == ["2", "2", "4"]
 
 
+def beyond(x: Any, m: Any) -> Any:
+    return x[len(x[m])]
+
+
+def every_second(x: Any, m: Any) -> Any:
+    return x[: m.sum() : 2]
+
+
+def over_nothing(x: Any, m: Any) -> Any:
+    return x, 1 / len(x[m])
+
+
 def listed(x: Any, m: Any) -> Any:
     return ops.stack([row * 2 for row in range(len(x[m]))])
 
@@ -290,6 +367,9 @@ REFUSED: list[tuple[Function, type[Exception], str]] = [
     (numbers_of_floats, TraceTypeError, "which is no integer"),
     (other_shapes, ShapeError, "tensors of different shapes"),
     (by_the_root, PaddingError, "Python decides by the size"),
+    (beyond, TraceError, "a number between 0 and 6, which axis 0 of"),
+    (every_second, TraceError, "has a step of 1"),
+    (over_nothing, PaddingError, "the Python value 0.0"),
 ]
 
 

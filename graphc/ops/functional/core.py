@@ -142,7 +142,7 @@ def real_only(op: str, *xs: Any) -> None:
 def cast(input: Operand, dtype: Any) -> Tensor:
     """input in another dtype. Of a number it makes a tensor, whose dtype counts beside others."""
     name = to_name(dtype)
-    if is_number(input):
+    if is_number(input) and not isinstance(input, Deferred):
         # In float64 first: float32 would round twice what becomes float64.
         exact = Tensor.wrap(np.asarray(input)) if isinstance(input, float) else as_tensor(input)
         return at_once("Cast", (exact,), {"dtype": name})[0]

@@ -10,6 +10,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
 from graphc.ops.functional.core import Number, Operand, call, cast, in_range, is_number
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -25,6 +26,8 @@ def fill(type: Any, shape: Shape, value: Operand) -> Tensor:
 
 
 def _filled(owner: str, name: str, dtype: str, shape: tuple[int, ...], value: Any) -> Tensor:
+    if isinstance(value, Deferred):
+        value = value.tensor()
     if isinstance(value, Tensor) and value.size == 1:
         return broadcast_to(cast(reshape(value, ()), dtype), shape)
     if not is_number(value):

@@ -30,9 +30,11 @@ from graphc.ops.functional.dynamic import columns_of, known_values, places_of
 from graphc.ops.functional.elementwise import add, floor_mod, greater, maximum, minimum, mul, neg
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.open_slices import axes_of, without_open
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem, one_ellipsis, wrapped
 from graphc.ops.functional.state import assign
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.parameter import Parameter
@@ -76,6 +78,8 @@ def index_(x: Tensor, index: Any) -> Tensor:
     if isinstance(index, list) and not all(isinstance(i, (bool, int, float, np.generic)) for i in index):
         index = tuple(index)
     items = [_plain(i) for i in (index if isinstance(index, tuple) else (index,))]
+    if any(isinstance(i, (slice, Deferred)) for i in items):
+        x, items = without_open(x, items, _gathered)
     if len(items) == 1 and _is_counted(items[0]):
         return _chosen(x, items[0])
     if len(items) == 1 and isinstance(items[0], Tensor) and items[0].tensor_type.dtype == "bool" and not items[0].shape:
@@ -118,16 +122,7 @@ def _plain(item: Any) -> Any:
 
 
 def _known(bound: Any) -> Any:
-    if isinstance(bound, Tensor):
-        if bound.array is None:
-            raise TraceError(
-                "the bounds of a slice must be known when the Cell is compiled, one is a traced tensor",
-                code="GC120",
-                loc=user_loc(),
-                help="take the elements with ops.gather, or choose among them with ops.select",
-            )
-        return int(bound.array.item())
-    return bound
+    return int(bound.array.item()) if isinstance(bound, Tensor) and bound.array is not None else bound
 
 
 def _places_of(item: Any) -> list[Any]:
@@ -152,11 +147,7 @@ def _places_of(item: Any) -> list[Any]:
 
 def _require_masks(x: Tensor, items: Sequence[Any]) -> None:
     """IndexRangeError where a mask has other sizes than the axes of x that it stands for."""
-    spans = [0 if i is None or i is Ellipsis else i.ndim if _is_mask(i) else 1 for i in items]
-    for k, item in enumerate(items):
-        begin = sum(spans[:k])
-        if any(i is Ellipsis for i in items[:k]):
-            begin += x.ndim - sum(spans)
+    for begin, item in zip(axes_of(x, items), items, strict=True):
         if _is_mask(item) and x.shape[begin : begin + item.ndim] != item.shape:
             raise IndexRangeError(f"the index {item.tensor_type} has other sizes than {x.tensor_type}", loc=user_loc())
 

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 class Deferred(int):
     """The number is that of the trace: whoever computes with it as with any int gets what is right for this trace."""
 
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[int, int]:
+        """The least and the largest number it may be."""
+
     @abstractmethod
     def tensor(self) -> Tensor:
         """The number of the run, as a tensor that stands for a number."""

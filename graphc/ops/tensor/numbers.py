@@ -1,4 +1,7 @@
-"""What Python does with numbers and not with tensors, for those traced tensors that stand for numbers (`Tensor.is_number`)."""
+"""What Python does with numbers and not with tensors, for those traced tensors that stand for numbers (`Tensor.is_number`).
+
+The operators of `TracedTensor`, which does not inherit them: a Tensor of another layout could not become one.
+"""
 
 from __future__ import annotations
 
@@ -8,40 +11,33 @@ from typing import Any
 from graphc.failures import door
 from graphc.ops.tensor.operators import Operators, functions
 
+Binary = Callable[[Any, Any], Any]
 
-def _of_numbers(name: str, function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+
+def _of_numbers(name: str, compute: Binary) -> Binary:
     """An operator that tensors do not have."""
 
     def operator(self: Any, other: Any) -> Any:
-        if not self.is_number:
-            return NotImplemented
-        return functions[function](other, self) if reflected else functions[function](self, other)
+        return compute(self, other) if self.is_number else NotImplemented
 
     operator.__name__ = name
     return door(operator, __name__)
 
 
-class Numbers(Operators):
-    """Base of traced tensors. `~` is that of integers, and `round` gives one, where they stand for numbers."""
+left_shift = _of_numbers("__lshift__", lambda a, b: functions["bitwise_left_shift"](a, b))
+left_shift_by = _of_numbers("__rlshift__", lambda a, b: functions["bitwise_left_shift"](b, a))
+right_shift = _of_numbers("__rshift__", lambda a, b: functions["bitwise_right_shift"](a, b))
+right_shift_by = _of_numbers("__rrshift__", lambda a, b: functions["bitwise_right_shift"](b, a))
+divided = _of_numbers("__divmod__", lambda a, b: (a // b, a % b))
+divided_by = _of_numbers("__rdivmod__", lambda a, b: (b // a, b % a))
 
-    __slots__ = ()
 
-    __lshift__ = _of_numbers("__lshift__", "bitwise_left_shift")
-    __rlshift__ = _of_numbers("__rlshift__", "bitwise_left_shift", reflected=True)
-    __rshift__ = _of_numbers("__rshift__", "bitwise_right_shift")
-    __rrshift__ = _of_numbers("__rrshift__", "bitwise_right_shift", reflected=True)
+def inverted(self: Any) -> Any:
+    """`~x`: of a number that of an integer."""
+    return functions["sub"](-1, functions["cast_to"](self, "int64")) if self.is_number else Operators.__invert__(self)
 
-    def __divmod__(self: Any, other: Any) -> Any:
-        return (self // other, self % other) if self.is_number else NotImplemented
 
-    def __rdivmod__(self: Any, other: Any) -> Any:
-        return (other // self, other % self) if self.is_number else NotImplemented
-
-    def __invert__(self: Any) -> Any:
-        if not self.is_number:
-            return super().__invert__()
-        return functions["sub"](-1, functions["cast_to"](self, "int64"))
-
-    def __round__(self: Any, digits: int | None = None) -> Any:
-        made = super().__round__(digits)
-        return functions["cast_to"](made, "int64") if self.is_number and digits is None else made
+def rounded(self: Any, digits: int | None = None) -> Any:
+    """`round(x)`: of a number an integer."""
+    made = Operators.__round__(self, digits)
+    return functions["cast_to"](made, "int64") if self.is_number and digits is None else made

@@ -23,7 +23,16 @@ from graphc.ops.tensor.arrays import is_masked, keep_complex, native, plain_text
 from graphc.ops.tensor.asked import say_type, undecided
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
-from graphc.ops.tensor.numbers import Numbers
+from graphc.ops.tensor.numbers import (
+    divided,
+    divided_by,
+    inverted,
+    left_shift,
+    left_shift_by,
+    right_shift,
+    right_shift_by,
+    rounded,
+)
 from graphc.ops.tensor.operators import Operators
 from graphc.suggest import no_attribute
 
@@ -352,8 +361,11 @@ def _contents(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, Tensor) else x
 
 
-class TracedTensor(Numbers, Tensor):
+class TracedTensor(Tensor):
     """Stands for a value while a Cell is traced. `handle` is the recorder's own record of it."""
+
+    __lshift__, __rlshift__, __rshift__, __rrshift__ = left_shift, left_shift_by, right_shift, right_shift_by
+    __divmod__, __rdivmod__, __invert__, __round__ = divided, divided_by, inverted, rounded
 
     def __init__(self, type: TensorType, handle: Any) -> None:
         self._array = None
