@@ -49,8 +49,22 @@ class Strip(NamedTuple):
     cache: int = 1
 
 
+class Lines(NamedTuple):
+    """Rows of `lines` lines of `line` elements, `lead` elements apart, line after line as they lie, so that the core goes ahead
+    by itself: a tile asks for them from number `start` on, `each` in a turn, in the second cache.
+    """
+
+    pointer: str
+    first: str | int
+    lines: int
+    line: int
+    lead: int
+    start: str | int
+    each: int
+
+
 def beside(
-    w: Writer, wanted: Sequence[Rows], rows: int, turns: int, strip: Strip | None = None
+    w: Writer, wanted: Sequence[Rows], rows: int, turns: int, strip: Strip | Lines | None = None
 ) -> Callable[[str | int], None] | None:
     """What one of `turns` writes, told its number, to fetch `rows` rows of each wanted matrix and the share of a strip.
 
@@ -67,7 +81,9 @@ def beside(
                 start = w.linear((x.first, 1), (row, together * x.lead), (k, x.lead))
                 for line in _lines(x) if often == 1 or x.columns <= _SHORT else _share(w, x, part, often):
                     prefetch(w, x.pointer, w.add(start, line))
-        if strip is not None:
+        if isinstance(strip, Lines):
+            _some_lines(w, strip, number)
+        elif strip is not None:
             _strip(w, strip, number, turns)
 
     return turn
@@ -100,6 +116,13 @@ def _strip(w: Writer, x: Strip, number: str | int, turns: int) -> None:
         else:
             line, row = w.divided(piece, x.columns)
             prefetch(w, x.pointer, w.linear((x.first, 1), (line, LINE), (row, x.along)), cache=x.cache)
+
+
+def _some_lines(w: Writer, x: Lines, number: str | int) -> None:
+    """Ask for the lines of one turn."""
+    for k in range(x.each):
+        row, line = w.divided(w.linear((x.start, 1), (number, x.each), (k, 1)), x.lines)
+        prefetch(w, x.pointer, w.linear((x.first, 1), (row, x.lead), (line, x.line)), cache=2)
 
 
 def far_extras(finish: epilogue.Finish | None) -> list[tuple[str, tuple[int, ...]]]:

@@ -44,6 +44,34 @@ def pack(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | int, 
     filled(w, count, to)
 
 
+def pack_rows(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | int, to: Tiles) -> None:
+    """Copy `count` turns of x, whose rows lie in memory as such, as rows: element (z, r) of a tile is number r * lead + z.
+
+    Of rows behind the end of x there is the last one; behind the last turn zeros, up to a whole vector.
+    """
+    i, first = at
+    whole = w.op(f"and i64 {count}, {-w.lanes}")
+
+    def row(t: str, r: str) -> None:
+        line = w.smaller(w.linear((i, 1), (t, to.wide), (r, 1)), x.size - 1)
+        source = w.at(x.pointer, w.linear((line, x.along), (first, x.deep)))
+        own = w.at(to.pointer, w.linear((t, to.apart), (r, to.lead)))
+        w.turns((0, whole), lambda z, _: w.vstore(w.vload(w.at(source, z)), w.at(own, z)), step=w.lanes)
+
+        def rest() -> None:
+            value = w.masked_load(w.at(source, whole), first_lanes(w, w.subtracted(count, whole)), "zeroinitializer")
+            w.vstore(value, w.at(own, whole))
+
+        w.when(w.op(f"icmp slt i64 {whole}, {count}"), rest)
+
+    w.loop(to.tiles, lambda t, _: w.loop(to.wide, lambda r, _: row(t, r)) and None)
+
+
+def row_length(w: Writer, turns: int) -> int:
+    """Elements from one row of so many turns to the next: an odd number of lines, so that rows fall into different sets."""
+    return (-(-turns // w.lanes) | 1) * w.lanes
+
+
 def spare(w: Writer) -> int:
     """Elements that may be written behind a tile, if its turns are no whole vectors."""
     return w.lanes

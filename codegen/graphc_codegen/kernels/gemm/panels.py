@@ -17,8 +17,8 @@ from typing import NamedTuple, Self
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import LINE, Params
-from graphc_codegen.kernels.gemm.fetch import Rows, Strip, beside, far_extras
-from graphc_codegen.kernels.gemm.pack import TOGETHER, Tiles, pack, rounded_up, spare
+from graphc_codegen.kernels.gemm.fetch import Lines, Rows, Strip, beside, far_extras
+from graphc_codegen.kernels.gemm.pack import TOGETHER, Tiles, pack, pack_rows, rounded_up, row_length, spare
 from graphc_codegen.kernels.gemm.pairs import Pairs, pack_pairs
 from graphc_codegen.kernels.gemm.plan import VECTORS, Side, domain, item_size
 from graphc_codegen.kernels.microkernel import Segment, contiguous, prefetch, registers, splat_tile
@@ -127,7 +127,6 @@ class Panels:
             self.k = -(-self.k // 2)
             self.depth = -(-self.k // -(-self.k // self.depth))
         self.tall, self.wide = tile_rows(min(self.rows, some), registers(w.floats) // VECTORS), VECTORS * w.lanes
-        self.lead = -(-self.tall // 4) * 4
         #: Tiles of all rows of a block, and of those that are copied at a time.
         self.tiles, self.some = -(-self.rows // self.tall), -(-some // self.tall)
         #: B, and whether it has been copied before.
@@ -135,9 +134,7 @@ class Panels:
         #: Elements of a tile's sums. With a single part no tile needs its own any more when the next one comes.
         self.sums = self.tall * self.wide
         self.single = self.depth >= self.k
-        #: Elements of a tile of A and of a strip of B.
         full = -(-self.depth // TOGETHER) * TOGETHER
-        self.tile, self.strip = self.lead * full + spare(w), self.strips.apart
         #: Whether tiles of the same rows follow each other: where C is most of what is moved, and the part of B stays near.
         self.by_rows = self.single and self.depth <= _SHORT and size * self.columns * self.depth <= _NEAR
         #: Whether a part is too long for one sum, the turns of one, and what the sums are made of.
@@ -149,7 +146,12 @@ class Panels:
         self.grouped = self.some >= self.tiles and not self.packed and not self.by_rows
         #: Elements of a line of the cache, and how many pieces of the rows of A that are copied next a tile asks for.
         self.line = 4 * LINE // size
-        self.asks = self._asks(size)
+        self.asks, self.spread = self._asks(size)
+        #: Whether tiles of A have rows, as A has, not columns: where each of few strips reads them, to turn them takes too long.
+        self.lies = self.spread and not p["ta"]
+        #: Elements of a tile of A and of a strip of B; and from one row or column of the tile to the next.
+        self.lead = row_length(w, self.depth) if self.lies else -(-self.tall // 4) * 4
+        self.tile, self.strip = self.lead * (self.tall if self.lies else full) + spare(w), self.strips.apart
         # In a thread's memory, counted in bytes.
         self.item = 8 if self.blocks else size
         self.at_b = _full(size * self.some * self.tile)
@@ -237,7 +239,9 @@ class Panels:
         def copied(w: Writer, pointers: Sequence[str], numbers: Sequence[str | int]) -> None:
             (source, target), (i, z, turns, tiles) = pointers, numbers
             side, places = x._replace(pointer=source), to._replace(pointer=target, tiles=tiles)
-            if self.pairs is None:
+            if operand == 0 and self.lies:
+                pack_rows(w, side, (i, z), turns, places)
+            elif self.pairs is None:
                 pack(w, side, (i, z), turns, places)
             else:
                 pack_pairs(w, side, self.p["k"], (i, z), turns, places, narrow=self.pairs.narrow[operand])
@@ -290,12 +294,14 @@ class Panels:
         """The product of a tile of A and a strip, from a turn on so many."""
         w, (t, s), (begin, turns) = self.w, at, span
         a, b = w.at(m.a, w.mul(t, self.tile)), w.at(m.b, w.mul(w.subtracted(s, part.first), self.strip))
-        taps = tuple((n * self.lead, n * self.wide) for n in range(TOGETHER))
+        row, turn = (self.lead, 1) if self.lies else (1, self.lead)
+        taps = tuple((n * turn, n * self.wide) for n in range(TOGETHER))
         loops = w.op(f"lshr exact i64 {rounded_up(w, turns)}, {TOGETHER.bit_length() - 1}")
-        segment = Segment(loops, TOGETHER * self.lead, TOGETHER * self.wide, taps, beside=fetch)
-        left, right = w.at(a, w.mul(begin, self.lead)), w.at(b, w.mul(begin, self.wide))
+        segment = Segment(loops, TOGETHER * turn, TOGETHER * self.wide, taps, beside=fetch)
+        left, right = w.at(a, w.mul(begin, turn)), w.at(b, w.mul(begin, self.wide))
         vectors, pairs = contiguous([w.lanes] * VECTORS, w.lanes), self.pairs is not None
-        return splat_tile(w, left, right, range(self.tall), vectors, (), (segment,), pairs=pairs)
+        rows = [r * row for r in range(self.tall)]
+        return splat_tile(w, left, right, rows, vectors, (), (segment,), pairs=pairs)
 
     def _in_blocks(
         self, m: _Memory, at: tuple[str, str | int], part: _Part, sums: str, fetch: Callable[[str | int], None] | None
@@ -330,7 +336,11 @@ class Panels:
             line = self.wide * self.item // item_size(self.p)
             next_one = w.linear((s, self.tiles), (block.before, 1), (t, 1), (1, 1))
             wanted.append(Rows(m.sums, w.mul(next_one, self.tall * line), line, line))
-        coming = self._coming(x, block, at, part) if self.grouped and self.pairs is None else None
+        coming: Strip | Lines | None = None
+        if self.grouped and self.pairs is None:
+            coming = self._coming(x, block, at, part)
+        elif self.spread:
+            coming = self._rows_coming(x.a, block, at, part)
         return beside(w, wanted, self.tall, self.turns // TOGETHER, coming)
 
     def _coming(self, x: Matrices, block: _Block, at: tuple[str, str | int], part: _Part) -> Strip:
@@ -346,6 +356,20 @@ class Panels:
             x.b.pointer, first, self.depth, columns, x.b.deep, x.b.along, start, 1, _GROUP * self.tiles, cache=2
         )
 
+    def _number(self, t: str, s: str | int) -> str | int:
+        """The number of a tile among those of the same rows of A that are copied."""
+        return self.w.linear((t, self.strips.number), (s, 1)) if self.by_rows else self.w.linear((s, self.some), (t, 1))
+
+    def _rows_coming(self, a: Side, block: _Block, at: tuple[str, str | int], part: _Part) -> Lines:
+        """A tile's share of the rows of A that are copied next, as they lie."""
+        w, rows = self.w, self.some * self.tall
+        first = w.linear((block.i, a.along), (part.z, a.deep), (block.ahead, 1))
+        count, size, lead = (self.depth, rows, a.deep) if a.along == 1 else (rows, self.depth, a.along)
+        lines = -(-size // self.line)
+        share = -(-count * lines // (self.some * self.strips.number))
+        start, each = w.mul(self._number(*at), share), -(-share // (self.turns // TOGETHER))
+        return Lines(a.pointer, first, lines, self.line, lead, start, each)
+
     def _ahead(self, a: Side, begin: str | int, rows: str | int, height: str | int) -> str:
         """How far behind some rows of A, those of a block from `begin` on, lie those that are copied next: behind the last ones
         the first ones' next turns."""
@@ -354,14 +378,15 @@ class Panels:
         back = w.add(w.mul(begin, -a.along), self.depth * a.deep)
         return w.op(f"select i1 {over}, i64 {back}, i64 {self.some * self.tall * a.along}")
 
-    def _asks(self, size: int) -> int:
+    def _asks(self, size: int) -> tuple[int, bool]:
         """How many pieces of A each tile asks for, of elements of so many bytes: some lines of as many rows as a tile has, or all
-        of one turn. None where A is near, or a core would wait for so many lines at once."""
+        of one turn; and whether it does so beside its turns, as a core would wait for so many lines at once. None where A is
+        near."""
         if self.pairs is not None or self.grouped or size * self.p["m"] * self.k < _FAR:
-            return 0
+            return 0, False
         lines = -(-self.some * self.tall // self.line) if self.p["ta"] else self.tall
         each = -(-self._pieces() // (self.some * self.strips.number))
-        return each if each * lines <= _AT_ONCE else 0
+        return (each, False) if each * lines <= _AT_ONCE else (0, self.w.floats >= LINE)
 
     def _pieces(self) -> int:
         return self.depth if self.p["ta"] else self.some * -(-self.depth // self.line)
@@ -370,8 +395,7 @@ class Panels:
         """Fetch a tile's share of the rows of A that are copied next."""
         w, (t, s) = self.w, at
         first = w.linear((block.i, a.along), (part.z, a.deep), (block.ahead, 1))
-        number = w.linear((t, self.strips.number), (s, 1)) if self.by_rows else w.linear((s, self.some), (t, 1))
-        start = w.mul(number, self.asks)
+        start = w.mul(self._number(t, s), self.asks)
 
         def lines(piece: str | int) -> list[str | int]:
             if a.along == 1:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphc_codegen.kernels.gemm import fetch
-from graphc_codegen.kernels.gemm.fetch import Rows, Strip, beside
+from graphc_codegen.kernels.gemm.fetch import Lines, Rows, Strip, beside
 from graphc_codegen.kernels.microkernel import blocks
 from graphc_codegen.writer import Writer
 from tests.codegen.kernel_harness import Array, Body, compile_text, ir_text
@@ -92,3 +92,29 @@ def test_nothing_to_fetch() -> None:
         assert beside(w, [], 3, 4) is None
 
     assert not _marks(body).any()
+
+
+@_patched
+@given(
+    rows=st.integers(1, 20),
+    lines=st.integers(1, 9),
+    spare=st.integers(0, 40),
+    tiles=st.integers(1, 9),
+    turns=st.integers(1, 30),
+)
+def test_every_line_of_rows_as_they_lie(
+    monkeypatch: pytest.MonkeyPatch, rows: int, lines: int, spare: int, tiles: int, turns: int
+) -> None:
+    monkeypatch.setattr(fetch, "prefetch", _mark)
+    share, lead = -(-rows * lines // tiles), 16 * lines + spare
+
+    def body(w: Writer, p: list[str]) -> None:
+        def tile(t: str | int) -> None:
+            fetching = beside(w, [], 1, turns, Lines(p[0], 3, lines, 16, lead, w.mul(t, share), -(-share // turns)))
+            assert fetching is not None
+            w.repeat(turns, fetching)
+
+        w.repeat(tiles, tile)
+
+    marks = _marks(body)
+    assert all(marks[3 + r * lead + 16 * k] for r in range(rows) for k in range(lines))

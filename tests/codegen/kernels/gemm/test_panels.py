@@ -9,7 +9,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from graphc.lower.products import panels as chosen
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.kernels.gemm import panels as panels_module
 from graphc_codegen.kernels.gemm.panels import tile_rows
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.program import Instr
@@ -102,6 +104,42 @@ def test_a_factor_that_is_packed_before(m: int, n: int, k: int, tb: bool, panels
         np.testing.assert_array_equal(got, run_kernel("gemm", p, left, right, **vectors)[1])
     (plain,) = run_twin("pack_panels", how, right)
     same(run_twin("gemm", p | {"packed": dtype}, left, plain)[1], run_twin("gemm", p, left, right)[1])
+
+
+@settings(max_examples=15, deadline=None, phases=(Phase.generate,))
+@given(
+    m=SIZE,
+    n=SIZE,
+    k=SIZE,
+    ta=st.booleans(),
+    tb=st.booleans(),
+    panels=st.sampled_from(PARTS),
+    dtype=st.sampled_from(["float32", "float64"]),
+    block=st.sampled_from([0, 3]),
+)
+def test_rows_that_come_beside_the_turns(
+    m: int, n: int, k: int, ta: bool, tb: bool, panels: Any, dtype: str, block: int
+) -> None:
+    """As of a first factor that is far away, of which each tile would ask for too many lines at once."""
+    more = {"dtype": dtype} if dtype == "float64" else {"block": block} if block else {}
+    params = _params(m, n, k, ta, tb, panels, **more)
+    a, b, exact, scale = _operands(params, dtype)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(panels_module, "_FAR", 0)
+        patch.setattr(panels_module, "_AT_ONCE", 0)
+        found = _run(params, a, b)
+    for where, (c,) in found.items():
+        error = np.abs(c.reshape(exact.shape) - exact)
+        assert (error <= (1e-14 if dtype == "float64" else 1e-6) * scale).all(), where
+
+
+@pytest.mark.parametrize(("m", "n", "k", "ta"), [(1031, 97, 130, False), (130, 97, 1031, True), (2048, 32, 64, False)])
+def test_a_first_factor_that_is_far_away(m: int, n: int, k: int, ta: bool) -> None:
+    sizes, _ = chosen({"m": m, "n": n, "k": k}, 1)
+    params = _params(m, n, k, ta, True, sizes)
+    a, b, exact, scale = _operands(params)
+    for where, (c,) in _run(params, a, b).items():
+        assert (np.abs(c.reshape(exact.shape) - exact) <= 1e-6 * scale).all(), where
 
 
 @pytest.mark.parametrize(("ta", "tb"), [(False, False), (True, False), (False, True), (True, True)])
