@@ -49,6 +49,7 @@ class VectorWriter:
         #: Whether there are instructions to store some lanes that take no longer than others: those of AVX2 take ten times as
         #: long on a Zen 3.
         self.stores_lanes = lanes == 16
+        self._scales = lanes == 16
         self.fused = fused
         self.bfloat16 = bfloat16 and lanes == 16
         self._depth = 0
@@ -73,6 +74,11 @@ class VectorWriter:
     def floats(self) -> int:
         """How many floats a vector has, whatever the elements are."""
         return self.lanes * _BYTES[self.element] // 4
+
+    @property
+    def scales(self) -> bool:
+        """Whether an instruction multiplies floats by powers of two: AVX-512's, of whole registers."""
+        return self._scales and self.lanes == 16
 
     # ---- lines
 

@@ -1,7 +1,7 @@
 """What runs along an axis from element to element: products, linear recurrences, extrema with their places.
 
-Where something lies beside the axis, vectors of it go from row to row. Along rows elements are taken one by one, of some rows
-at a time: each waits for the one before it, and those of other rows fill the time.
+Where something lies beside the axis, vectors of it go from row to row. Along rows extrema are taken by vectors, all others one by
+one, of some rows at a time: each waits for the one before it, and those of other rows fill the time.
 """
 
 from __future__ import annotations
@@ -101,6 +101,28 @@ def _walk(w: Writer, p: Params, carried: Sequence[str], step: _Step) -> None:
         w.share(outer, lambda o: walk([w.linear((o, size * inner), (whole * w.lanes, 1))], _Values(w, tail)))
 
 
+def _scan_rows(w: Writer, p: Params, carried: Sequence[str], step: _Step) -> None:
+    """Take rows vector by vector, where what is before an element in its own vector can be brought together with it; a row is no
+    shorter than a vector."""
+    whole, tail = divmod(p["size"], w.lanes)
+
+    def row(r: str | int) -> None:
+        first, full = w.mul(r, p["size"]), _Values(w, w.lanes)
+
+        def turn(b: str | int, values: list[str] | None) -> list[str]:
+            i = w.mul(b, w.lanes)
+            return list(step(full, w.add(first, i), i, values))
+
+        values = turn(0, None)
+        if whole > 1:
+            values = w.loop(whole, turn, list(zip(map(full.type, carried), values, strict=True)), start=1)
+        if tail:
+            i = whole * w.lanes
+            step(_Values(w, tail), w.add(first, i), i, values)
+
+    w.share(p["outer"], row)
+
+
 def _rows(p: Params, *arrays: Array) -> list[Array]:
     """Arrays with the axis in front, in the order in which it is walked."""
     made = [np.moveaxis(a.reshape(p["outer"], p["size"], p["inner"]), 1, 0) for a in arrays]
@@ -197,16 +219,41 @@ def cumextremum_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             return v.op(f"icmp {'u' if p['dtype'] in UNSIGNED else 's'}{way}", type, value, best)
         return v.op("or", "i1", v.op(f"fcmp o{way}", type, value, best), v.op("fcmp uno", type, value, value))
 
-    def step(v: _Values, place: str | int, i: str | int, before: Sequence[str] | None) -> list[str]:
-        value, here = v.load(x, place, type), v.number(i, place_type)
-        if before is not None:
-            take = taken(v, value, before[0])
-            value, here = v.select(take, type, value, before[0]), v.select(take, place_type, here, before[1])
-        v.store(value, values, place, type)
-        v.store(v.convert("sext", here, place_type, "i64"), places, place, "i64")
-        return [value, here]
+    def best(v: _Values, later: Sequence[str], before: Sequence[str]) -> list[str]:
+        take = taken(v, later[0], before[0])
+        return [v.select(take, t, a, b) for t, a, b in zip((type, place_type), later, before, strict=True)]
 
-    _walk(w, p, [type, place_type], step)
+    def store(v: _Values, made: Sequence[str], place: str | int) -> None:
+        v.store(made[0], values, place, type)
+        v.store(v.convert("sext", made[1], place_type, "i64"), places, place, "i64")
+
+    def step(v: _Values, place: str | int, i: str | int, before: Sequence[str] | None) -> list[str]:
+        made = [v.load(x, place, type), v.number(i, place_type)]
+        if before is not None:
+            made = best(v, made, before)
+        store(v, made, place)
+        return made
+
+    def scanned(v: _Values, place: str | int, i: str | int, before: Sequence[str] | None) -> list[str]:
+        lanes = ", ".join(f"{place_type} {lane}" for lane in range(w.lanes))
+        made = [v.load(x, place, type), v.op("add", place_type, v.number(i, place_type), f"<{lanes}>")]
+        away = 1
+        while away < w.lanes:
+            # The first lanes meet themselves, which changes nothing.
+            moved = [lane - away if lane >= away else lane for lane in range(w.lanes)]
+            pairs = zip(made, (type, place_type), strict=True)
+            made = best(v, made, [w.shuffle(value, "poison", moved, t) for value, t in pairs])
+            away *= 2
+        if before is not None:
+            made = best(v, made, before)
+        store(v, made, place)
+        last = [w.lanes - 1] * w.lanes
+        return [w.shuffle(value, "poison", last, t) for value, t in zip(made, (type, place_type), strict=True)]
+
+    if p["inner"] == 1 and p["size"] >= w.lanes:
+        _scan_rows(w, p, [type, place_type], scanned)
+    else:
+        _walk(w, p, [type, place_type], step)
 
 
 @np.errstate(all="ignore")

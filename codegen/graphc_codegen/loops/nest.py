@@ -11,6 +11,8 @@ from graphc_codegen.scalars.table import SCALAR_OPS
 
 #: Elements as many apart are as good as woven from vectors: those of stride 2 are, LLVM does it for some of the others.
 _WOVEN = (2, 3, 4)
+#: Elements that the nearest cache does not hold beside others.
+_NEAR = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def plan(kernel: LoopKernel, lanes: int) -> Nest:
     axes = _collapse(sorted(axes, key=lambda a: -sum(map(abs, a.strides))))
     weight = sum(SCALAR_OPS[kernel.body[i].op].weight for i in live)
     vector = min(axes, key=lambda a: (_cost(kernel, axes, a, lanes, weight), _scatters(kernel, a)), default=None)
-    inner = _inside(axes, vector)
+    inner = _inside(axes, vector) or _read_again(kernel, axes, vector)
     order = [a for a in axes if not a.reduced and a is not vector and a is not inner]
     order += [a for a in (vector, inner) if a is not None and not a.reduced]
     kept = len(order)
@@ -192,6 +194,25 @@ def _inside(axes: Sequence[_Axis], vector: _Axis | None) -> _Axis | None:
             pairs = zip(axis.strides, vector.strides, strict=True)
             if any(abs(along) == 1 and abs(across) > 1 for along, across in pairs):
                 return axis
+    return None
+
+
+def _read_again(kernel: LoopKernel, axes: Sequence[_Axis], vector: _Axis | None) -> _Axis | None:
+    """The loop to put inside the vectorised one of a reduction of all pairs, if any.
+
+    For every turn of it the same lines are read. If they are more than the nearest cache holds, those of some vectors are
+    read for all turns before the next ones are.
+    """
+    reduced = math.prod(a.size for a in axes if a.reduced)
+    if vector is None or vector.reduced or vector.size * reduced < _NEAR:
+        return None
+    inputs, outputs = range(len(kernel.inputs)), range(len(kernel.inputs), len(kernel.accesses()))
+    for axis in axes:
+        if axis is vector or axis.reduced or any(abs(vector.strides[k]) != 1 or not axis.strides[k] for k in outputs):
+            continue
+        pairs = [(axis.strides[k], vector.strides[k]) for k in inputs]
+        if any(not mine and abs(across) == 1 for mine, across in pairs) and not any(a and b for a, b in pairs):
+            return axis
     return None
 
 

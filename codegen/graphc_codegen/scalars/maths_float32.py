@@ -1,4 +1,4 @@
-"""Elementary functions on float vectors, written as plain IR: no libm, no target intrinsics.
+"""Elementary functions on float vectors, written as plain IR: no libm, and but one intrinsic of a target.
 
 Every function takes a writer and the SSA name of a `<lanes x float>` value and returns another. NaN gives
 NaN. Denormal arguments and results may be flushed to zero, as the step runs with flush-to-zero on.
@@ -46,6 +46,13 @@ def _shifted_power(w: Writer, shifted: str) -> str:
     return w.convert("bitcast", w.binary("add", high, w.constant(127 << 23, "i32"), "i32"), "i32", "float")
 
 
+def _scaled(w: Writer, x: str, n: str) -> str:
+    """x 2**n by AVX-512's instruction, for whole numbers n."""
+    v = vec("float", w.lanes)
+    args = [(v, x), (v, n), (v, "zeroinitializer"), (f"i{w.lanes}", "-1"), ("i32", "4")]
+    return w.call(f"llvm.x86.avx512.mask.scalef.ps.{32 * w.lanes}", v, args)
+
+
 def _exp_parts(w: Writer, x: str) -> tuple[str, str]:
     """(y, s) with e**x = y 2**n, y near 1, and the integer n in the low bits of the float s, above _ROUND_BITS."""
     shifted = w.fma(x, w.constant(math.log2(math.e)), w.constant(_ROUND))
@@ -62,6 +69,8 @@ def exp(w: Writer, x: str) -> str:
     x = w.select(w.binary("fcmp olt", x, low), low, x)
     x = w.select(w.binary("fcmp ogt", x, high), high, x)
     y, shifted = _exp_parts(w, x)
+    if w.scales:
+        return _scaled(w, y, w.binary("fsub", shifted, w.constant(_ROUND)))
     # n reaches 128 and -150, beyond the exponents of one factor: halve it.
     bits = w.binary("sub", w.convert("bitcast", shifted, "float", "i32"), w.constant(_ROUND_BITS, "i32"), "i32")
     half = w.binary("ashr", bits, w.constant(1, "i32"), "i32")

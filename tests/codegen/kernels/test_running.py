@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.codegen.kernel_harness import Array, random, run_all
 
 SHAPES = {
-    "outer": st.integers(1, 9), "size": st.sampled_from([1, 2, 7, 8, 33]),
+    "outer": st.integers(1, 9), "size": st.sampled_from([1, 2, 7, 8, 16, 33, 61]),
     "inner": st.sampled_from([1, 1, 2, 8, 33, 40, 130]), "seed": st.integers(0, 99),
 }  # fmt: skip
 
