@@ -249,6 +249,8 @@ KERNEL_FACTS = {
     "gather": KernelFacts(),
     "gather_grad": KernelFacts(divisible=_rows_are_long, terms=lambda p: int(p["count"]), float64=True),
     "scatter": KernelFacts(divisible=_rows_are_long, terms=_scattered, float64=True),
+    "list_rows": KernelFacts(divisible=_indivisible),
+    "add_rows": KernelFacts(),
     "gather_elements": KernelFacts(),
     "scatter_elements": KernelFacts(terms=_scattered, float64=True),
     "argsort": KernelFacts(scratch=True),

@@ -57,7 +57,9 @@ class Calls:
             return
         if all(x.type.size for x in inputs):
             kernel = precision.kernel(name, params)
-            if precision.in_float64(kernel):
+            if precision.by_rows(kernel):
+                self._add_rows(kernel, inputs, outputs)
+            elif precision.in_float64(kernel):
                 (target,) = outputs
                 made = self.temp(TensorType("float64", target.type.shape))
                 self._call_on_halves(kernel, inputs, (made,))
@@ -67,6 +69,17 @@ class Calls:
             return
         for x in outputs:
             self.fill(x, 0)
+
+    def _add_rows(self, kernel: NamedKernel, inputs: Sequence[Operand], outputs: Sequence[Operand]) -> None:
+        """Of `gather_grad` or `scatter`: the rows that indices name, listed, then added up each at once."""
+        p: dict[str, Any] = dict(kernel.params)
+        zeros = kernel.name == "gather_grad"
+        x, indices, updates = ((), inputs[1], inputs[0]) if zeros else (inputs[:1], inputs[1], inputs[2])
+        places = self.temp(TensorType("int32", (p["size"] + 2 + p["count"],)))
+        listed = NamedKernel("list_rows", tuple((name, p[name]) for name in ("size", "count", "index_dtype")))
+        self._call(listed, indices, places)
+        sizes = tuple((name, p[name]) for name in ("outer", "size", "inner", "count"))
+        self._call_on_halves(NamedKernel("add_rows", (*sizes, ("zeros", zeros))), (*x, places, updates), outputs)
 
     def _call_on_halves(self, kernel: NamedKernel, inputs: Sequence[Operand], outputs: Sequence[Operand]) -> None:
         """A call whose operands of float32 may be halves in memory; those that the kernel wants otherwise are converted."""

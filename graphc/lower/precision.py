@@ -21,6 +21,10 @@ _PRODUCT = 16
 _SHORT_MATRIX, _MATRIX, _LONG_MATRIX = 1024, 128, 1 << 14
 #: The longest rows without blocks: with vectors of 8 lanes an accumulator takes no more than a block there.
 _ROW = 8 * _SUM
+#: Elements of the largest vectors.
+_VECTOR = 16
+#: Elements of float64 that are soon at hand.
+_NEAR = 1 << 14
 
 
 def block(combine: str, dtype: str, terms: int) -> int:
@@ -38,6 +42,16 @@ def kernel(name: str, params: dict[str, Any]) -> NamedKernel:
     terms = facts(made).terms if params.get("dtype") != "float64" else None
     most = _kernel_block(name, params, terms(params)) if terms is not None else 0
     return replace(made, params=(*made.params, ("block", most))) if most else made
+
+
+def by_rows(kernel: NamedKernel) -> bool:
+    """Whether rows are added up in registers of float64, so that no table of such numbers is needed.
+
+    They fill vectors, and that table would not stay in the nearest cache, where it is as fast.
+    """
+    p: dict[str, Any] = dict(kernel.params)
+    large = kernel.name in ("gather_grad", "scatter") and p["inner"] >= _VECTOR and p["size"] * p["inner"] > _NEAR
+    return large and in_float64(kernel)
 
 
 def in_parts(block: int, terms: int) -> int:

@@ -23,6 +23,7 @@ from graphc_codegen.kernels.fourier.kernel import FOURIER, FOURIER_HALF, FOURIER
 from graphc_codegen.kernels.fourier.rows import FOURIER_ROWS, FOURIER_ROWS_HALF, FOURIER_ROWS_REAL
 from graphc_codegen.kernels.gemm.packed import PACK_FACTOR, PACK_PANELS
 from graphc_codegen.kernels.gemm.product import GEMM
+from graphc_codegen.kernels.grouped import ADD_ROWS, LIST_ROWS
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
 from graphc_codegen.kernels.lu import LU, LU_SOLVE
 from graphc_codegen.kernels.narrow import has_halves, on_halves
@@ -88,6 +89,8 @@ EMITTERS: dict[str, Emitter] = {
     "gather": GATHER,
     "gather_grad": GATHER_GRAD,
     "scatter": SCATTER,
+    "list_rows": LIST_ROWS,
+    "add_rows": ADD_ROWS,
     "gather_elements": GATHER_ELEMENTS,
     "scatter_elements": SCATTER_ELEMENTS,
     "argsort": ARGSORT,

@@ -73,6 +73,8 @@ PARAMS: dict[str, dict[str, Any]] = {
     "gather": INDEXED,
     "gather_grad": INDEXED,
     "scatter": INDEXED | {"mode": "add"},
+    "list_rows": INDEXED,
+    "add_rows": INDEXED | {"zeros": True},
     "gather_elements": INDEXED,
     "scatter_elements": INDEXED | {"mode": "add"},
     "argsort": {"rows": 4, "size": 40, "parts": 4, "dtype": "float32", "descending": False},
