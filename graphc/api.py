@@ -16,7 +16,7 @@ import numpy as np
 from graphc import alike, context, passes, processes, watches
 from graphc.build import build, distance, kernel_error, multiplies_bfloat16, notes_of, refuse_gradients, too_large
 from graphc.counted import Counted, trace_counted
-from graphc.debug import switches, threads
+from graphc.debug import second_cache, switches, threads
 from graphc.entry import Entry
 from graphc.errors import (
     SKIPPED,
@@ -145,6 +145,7 @@ class CompiledStep(Shown):
                 threads=threads(),
                 distance=None if on.threads else distance,
                 bfloat16=multiplies_bfloat16,
+                cache=second_cache,
             )
         lowered_at = time.perf_counter()
         program = self._lowered.program

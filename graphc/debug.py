@@ -31,6 +31,7 @@ from pathlib import Path
 
 #: Linux: the microseconds of CPU time that the cgroup of this process has in a period, or "max", and the period.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
 #: How many processes mpiexec has started on this machine.
@@ -137,6 +138,18 @@ def cpus() -> int:
     except (OSError, ValueError):  # No quota, or another system.
         return count
     return max(1, min(count, granted))
+
+
+@cache
+def second_cache() -> int:
+    """Bytes of a CPU's second cache, 0 where Linux does not say."""
+    try:
+        for index in sorted(_CACHES.glob("index*")):
+            if (index / "level").read_text().strip() == "2":
+                return int((index / "size").read_text().strip().removesuffix("K")) * 1024
+    except (OSError, ValueError):
+        pass
+    return 0
 
 
 _override: Switches | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graphc.build import build, multiplies_bfloat16
-from graphc.debug import switches, threads
+from graphc.debug import second_cache, switches, threads
 from graphc.ir import Graph, Node, Value
 from graphc.ir.op import Alias, Kernel
 from graphc.ir.types import Array
@@ -25,7 +25,7 @@ class EveryValue:
         self._values = _kept(graph)
         whole = graph.copy()
         whole.set_results([(str(v), v) for v in self._values], ())
-        lowered = lower(whole, threads=threads(), bfloat16=multiplies_bfloat16)
+        lowered = lower(whole, threads=threads(), bfloat16=multiplies_bfloat16, cache=second_cache)
         self._inputs, self._params = lowered.inputs, lowered.params
         self._results, self._constants = lowered.results, list(lowered.constants)
         self._executable = build(lowered.program, checked=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphc import passes
-from graphc.debug import debug, switches, threads
+from graphc.debug import debug, second_cache, switches, threads
 from graphc.errors import LoweringError, ParseError, ShapeError
 from graphc.files import write_atomic
 from graphc.inspect.dump import load
@@ -100,6 +100,7 @@ def _lowered(graph: Graph, args: Namespace) -> Lowered:
         profile=on.profile and on.jit,
         threads=threads() if args.threads is None else args.threads,
         bfloat16=multiplies_bfloat16,
+        cache=second_cache,
     )
 
 

@@ -19,6 +19,7 @@ from graphc_codegen.program import (
     Access,
     Call,
     ChainKernel,
+    Kernel,
     LoopKernel,
     Stmt,
     in_rows,
@@ -29,8 +30,10 @@ from graphc_codegen.program import (
 _MOST_LOOPS = 8
 #: Rows are leading axes, so that each lies together: channels of images, say, are pieces at large powers of two from each other,
 #: which a cache cannot hold. They are shared by threads. Shorter ones would not fill a loop's vectors. In the last loops on a
-#: row a processor begins to read the next one, but only if that is not too many instructions ahead: longer rows lose.
+#: row a processor begins to read the next one, but only if that is not too many instructions ahead: longer rows lose, unless the
+#: second cache is large, behind which memory is far: several such rows fit there. Loops over pairs read a row again and again.
 _LEAST_ROWS, _SHORTEST, _LONGEST = 16, 64, 1024
+_LARGE_CACHE, _OF_CACHE = 1 << 21, 16
 #: Rows may lie beside each other, as pixels do whose channels are normalized: so many are taken at a time, by vectors.
 _BESIDE = 16
 #: Bytes of rows that a thread has for itself.
@@ -57,7 +60,8 @@ def chain_loops(body: Statements, context: Context) -> Statements:
     before:  b2 = reduce(b0)     b3 = map(b0, b2)
     after:   b3 = chain(b0) by the first 1 axes     p0 = reduce(b0)  b3 = map(b0, p0)
     """
-    return _Chains(uses(body, context.results), context.buffers, context.most_threads).block(body)
+    longest = context.cache // _OF_CACHE if context.cache >= _LARGE_CACHE else _LONGEST
+    return _Chains(uses(body, context.results), context.buffers, context.most_threads, longest).block(body)
 
 
 @dataclass(slots=True)
@@ -65,6 +69,7 @@ class _Chains:
     count: Counter[int]
     buffers: Buffers
     threads: int
+    longest: int
 
     def block(self, body: Statements) -> Statements:
         used: dict[int, int] = {}  # By buffer, the place of the last statement that touches or writes it.
@@ -110,17 +115,18 @@ class _Chains:
             return False
         while rows and not _in_rows(call, loop, chain.written, rows):
             rows -= 1
-        if not rows or not self._pays(turns, math.prod(domain[:rows])):
+        longest = self.longest if _once(loop) and all(_once(c.kernel) for c in chain.calls) else _LONGEST
+        if not rows or not self._pays(turns, math.prod(domain[:rows]), longest):
             return False
         chain.calls.append(call)
         chain.rows, chain.turns, chain.read = rows, turns, read
         chain.written.update(begun.written)
         return True
 
-    def _pays(self, turns: int, rows: int) -> bool:
+    def _pays(self, turns: int, rows: int, longest: int) -> bool:
         """Whether there is enough to do, and rows are many, neither short nor long; `turns` are those of the largest loop."""
         enough = turns >= SMALLEST and rows >= max(_LEAST_ROWS, 4 * self.threads)
-        return enough and _SHORTEST <= turns // rows <= _LONGEST
+        return enough and _SHORTEST <= turns // rows <= longest
 
     def _joined(self, group: _Chain) -> Call:
         calls = group.calls
@@ -153,6 +159,12 @@ class _Chains:
 def _lies_across(access: Access, rows: int, beside: int) -> bool:
     """Whether elements of a row are farther apart than those of the next row are from its own."""
     return access.strides[rows - 1] == beside < max(map(abs, access.strides[rows:]), default=0)
+
+
+def _once(loop: Kernel) -> bool:
+    """Whether every turn of a loop has an element of its own of some operand."""
+    assert isinstance(loop, LoopKernel)
+    return any(all(s or n == 1 for s, n in zip(a.strides, loop.domain, strict=True)) for a in loop.accesses())
 
 
 def _in_rows(call: Call, loop: LoopKernel, written: Mapping[int, tuple[Access, tuple[int, ...]]], rows: int) -> bool:

@@ -31,6 +31,7 @@ class Context:
     constants       the arrays of buffers that hold constants
     most_threads    how many threads the program may have
     distance        measures how many nanoseconds the processors are apart, None where that is not known; without it they are near
+    cache           bytes of a processor's second cache, 0 where that is not known
     canary          bytes that stay free after each buffer; with any, no two buffers share memory
     layout          where the buffers lie; set by `place_buffers`
     threads         how many threads the program has; set by `share_calls`
@@ -41,6 +42,7 @@ class Context:
     constants: Mapping[int, Array] = field(default_factory=dict)
     most_threads: int = 1
     distance: Callable[[], float | None] | None = None
+    cache: int = 0
     canary: int = 0
     layout: Layout | None = None
     threads: int = 1

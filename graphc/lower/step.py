@@ -51,6 +51,7 @@ def lower(
     threads: int = 1,
     distance: Callable[[], float | None] | None = None,
     bfloat16: Callable[[], str] = str,
+    cache: Callable[[], int] = int,
     rewrites: Sequence[Rewrite] = REWRITES,
 ) -> Lowered:
     """Lower a graph without Grad nodes, for at most so many threads.
@@ -59,6 +60,7 @@ def lower(
     `distance` measures how many nanoseconds processors are apart, by which several threads pay or do not (None: not known).
     `bfloat16` says how the processor multiplies that: by "pairs", by AMX' "tiles", or not (""); if "all by tiles", others
     by these, too.
+    `cache` says how many bytes the second cache of a processor has (0: not known).
     `rewrites` are applied in their order; `place_buffers` must be among them.
 
     Raises LoweringError GC181/GC182 with the user's line for what has no kernel; VerifyError as `pipeline.run` does.
@@ -77,6 +79,7 @@ def lower(
         constants={b: arrays[k] for b, k in buffers.constants()},
         most_threads=threads,
         distance=distance,
+        cache=cache(),
         canary=_CANARY if canary else 0,
     )
     stages = run(body, context, rewrites, time.perf_counter() - start)

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 
 from graphc.build import multiplies_bfloat16
-from graphc.debug import debug
+from graphc.debug import debug, second_cache
 from graphc.ir import Graph
 from graphc.lower import Lowered, cost, lower
 from graphc.ops.declared import reference
@@ -48,7 +48,7 @@ def agree(graph: Graph, inputs: Mapping[int, Any], *, checked: bool, canary: boo
     """
     # A cost model that has every call shared that can be.
     with patch.multiple(cost, _MEET=-1e9, _MEET_EACH=0.0, _DISPATCH=-1e9), debug(verify=2):
-        lowered = lower(graph, canary=canary, threads=threads, bfloat16=multiplies_bfloat16)
+        lowered = lower(graph, canary=canary, threads=threads, bfloat16=multiplies_bfloat16, cache=second_cache)
     found = races(lowered.program) if threads > 1 else []
     if found:
         raise AssertionError("threads come into each other's way: " + "; ".join(found))

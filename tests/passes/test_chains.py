@@ -109,6 +109,32 @@ def test_random_graphs(seed: int, checked: bool) -> None:
     agree(of, small_integers(of), checked=False, threads=3)
 
 
+def test_long_rows_need_a_large_second_cache() -> None:
+    """Those of pairs are no rows: what is summed up is read for each."""
+    size = 5000
+    norm = graph_of(f"""graph @g {{
+  forward:
+    %0 x: f32[20,{size}] = Input()
+    %1: f32[20,1] = ReduceMax(%0) {{axis=(1,), keep_dims=True}}
+    %2: f32[20,{size}] = Sub(%0, %1)
+  return y=%2
+}}""")
+    pairs = graph_of("""graph @g {
+  forward:
+    %0 x: f32[20,1,50] = Input()
+    %1 y: f32[1,100,50] = Input()
+    %2: f32[20,100,50] = Sub(%0, %1)
+    %3: f32[20,100] = ReduceMax(%2) {axis=(2,)}
+    %4: f32[20,1] = ReduceMax(%3) {axis=(1,), keep_dims=True}
+    %5: f32[20,100] = Sub(%3, %4)
+  return y=%5
+}""")
+    found = [len(list(calls(lower(norm, cache=lambda size=size: size)))) for size in (0, 1 << 20, 1 << 21)]
+    assert found == [2, 2, 1]
+    assert len(list(calls(lower(pairs, cache=lambda: 1 << 21)))) == 2
+    agree_everywhere(norm)
+
+
 def blocks(depth: int) -> nn.Cell:
     layers = [layer for _ in range(depth) for layer in (nn.LayerNorm((24,)), nn.Dense(24, 24))]
     loss = nn.WithLossCell(nn.SequentialCell(*layers, nn.LayerNorm((24,))), nn.MSELoss())

@@ -215,6 +215,8 @@ op(
     samples=lambda: [
         Sample((floats(4, 3, 17), integers(4, 3, low=0, high=8)), {"shape": (9, 17)}, grad=(0,)),
         Sample((floats(3, 7, 2), integers(7, low=-1, high=5)), {"shape": (3, 5, 2), "axis": 1}, grad=(0,)),
+        # As large as takes its rows one by one.
+        Sample((floats(40, 521), integers(40, low=-1, high=33)), {"shape": (33, 521)}),
     ],
     doc="zeros with dy's rows added at the indices",
 )
@@ -338,6 +340,7 @@ def _samples() -> list[Sample]:
         Sample((integers(6), np.array([1, 1, 4], np.int32), integers(3)), {"mode": "max"}),
         Sample((booleans(4, 3), np.array([2], np.int32), booleans(1, 3, seed=1)), {"mode": "update"}),
         Sample((floats(4), np.zeros((0,), np.int32), floats(0)), {"mode": "update"}),
+        Sample((floats(2, 33, 521), integers(40, low=-1, high=33), floats(2, 40, 521)), {"axis": 1, "mode": "add"}),
     ]
     return made
 
@@ -349,7 +352,7 @@ op(
     infer=_infer,
     ref=_ref,
     grad=scatter_grad,
-    # Sums of many terms are made in memory of their own, in float64.
+    # Sums of many terms are made in float64, in memory of their own or row by row.
     lower=Kernel(_lower, MOVED, over=lambda attrs: attrs["mode"] == "update"),
     batch=_scatter_batch,
     pad=padding_places.brought,
