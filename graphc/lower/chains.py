@@ -31,7 +31,7 @@ _MOST_LOOPS = 8
 #: Rows are leading axes, so that each lies together: channels of images, say, are pieces at large powers of two from each other,
 #: which a cache cannot hold. They are shared by threads. Shorter ones would not fill a loop's vectors. In the last loops on a
 #: row a processor begins to read the next one, but only if that is not too many instructions ahead: longer rows lose, unless the
-#: second cache is large, behind which memory is far: several such rows fit there. Loops over pairs read a row again and again.
+#: second cache is large, behind which memory is far: several such rows fit there.
 _LEAST_ROWS, _SHORTEST, _LONGEST = 16, 64, 1024
 _LARGE_CACHE, _OF_CACHE = 1 << 21, 16
 #: Rows may lie beside each other, as pixels do whose channels are normalized: so many are taken at a time, by vectors.
@@ -115,7 +115,7 @@ class _Chains:
             return False
         while rows and not _in_rows(call, loop, chain.written, rows):
             rows -= 1
-        longest = self.longest if _once(loop) and all(_once(c.kernel) for c in chain.calls) else _LONGEST
+        longest = self.longest if _read_again([loop, *(c.kernel for c in chain.calls)]) else _LONGEST
         if not rows or not self._pays(turns, math.prod(domain[:rows]), longest):
             return False
         chain.calls.append(call)
@@ -161,10 +161,17 @@ def _lies_across(access: Access, rows: int, beside: int) -> bool:
     return access.strides[rows - 1] == beside < max(map(abs, access.strides[rows:]), default=0)
 
 
-def _once(loop: Kernel) -> bool:
-    """Whether every turn of a loop has an element of its own of some operand."""
-    assert isinstance(loop, LoopKernel)
-    return any(all(s or n == 1 for s, n in zip(a.strides, loop.domain, strict=True)) for a in loop.accesses())
+def _read_again(loops: Sequence[Kernel]) -> bool:
+    """Whether a row, however long, is read by some loops behind a reduction of it, and in each once.
+
+    Copies gain nothing from each other. Loops over pairs have operands that are read for every row.
+    """
+    made = [loop for loop in loops if isinstance(loop, LoopKernel)]
+
+    def once(loop: LoopKernel) -> bool:
+        return any(all(s or n == 1 for s, n in zip(a.strides, loop.domain, strict=True)) for a in loop.accesses())
+
+    return any(any(loop.reduced) for loop in made) and all(map(once, made))
 
 
 def _in_rows(call: Call, loop: LoopKernel, written: Mapping[int, tuple[Access, tuple[int, ...]]], rows: int) -> bool:
