@@ -148,6 +148,25 @@ class Extreme(Atom):
         return (max if self.largest else min)(self.one.value(room), self.other.value(room))
 
 
+@dataclass(frozen=True)
+class Product(Atom):
+    """Two sizes multiplied."""
+
+    one: Sum
+    other: Sum
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        ends = [a * b for a in self.one.bounds for b in self.other.bounds]
+        return min(ends), max(ends)
+
+    def tensor(self) -> Tensor:
+        return F.mul(self.one.tensor(), self.other.tensor())
+
+    def value(self, room: RoomAt) -> int:
+        return self.one.value(room) * self.other.value(room)
+
+
 class Size(Deferred):
     """A size that the step counts; `sum` tells of what. Arithmetic with ints gives sizes where it is a sum again, or a quotient
     or a remainder by a number, else what it is for this trace.
@@ -197,7 +216,9 @@ class Size(Deferred):
         if _is_real(other):
             return F.mul(self.tensor(), other)
         value = int.__mul__(self, other)
-        return Size.of(value, self.sum.times(other)) if is_size(other) and not isinstance(other, Size) else value
+        if isinstance(other, Size):
+            return Size.of(value, Sum(0, ((Product(self.sum, other.sum), 1),)))
+        return Size.of(value, self.sum.times(other)) if is_size(other) else value
 
     __rmul__ = __mul__
 
@@ -209,6 +230,9 @@ class Size(Deferred):
 
     def __neg__(self) -> Any:
         return self * -1
+
+    def __abs__(self) -> Any:
+        return extreme(self, -self, largest=True)
 
     def __pos__(self) -> Self:
         return self

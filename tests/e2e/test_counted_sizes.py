@@ -30,7 +30,22 @@ def one_number_of_them(x: Any, m: Any) -> Any:
 
 def numbers_of_it(x: Any, m: Any) -> Any:
     n = len(x[m])
-    return n, n * 2 + 1, 3 - n, n // 2, n % 3, divmod(n + 1, 2), n > 2, -n, max(n, 2), min(n, 1, 7), [n], {"n": n}
+    return (
+        n,
+        n * 2 + 1,
+        3 - n,
+        n // 2,
+        n % 3,
+        divmod(n + 1, 2),
+        n > 2,
+        -n,
+        max(n, 2),
+        min(n, 1, 7),
+        [n],
+        {"n": n},
+        abs(2 - n),
+        n * (n - 1),
+    )
 
 
 def weights_of_it(x: Any, m: Any) -> Any:
