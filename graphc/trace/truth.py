@@ -42,7 +42,7 @@ def truth(x: Any) -> Any:
     """What stands for x where only its truth value counts: of a tensor that is not known, whether it is nonzero."""
     x = decided(x)
     if not is_traced(x) or is_flag(x):
-        return x
+        return x if isinstance(x, Tensor) else bool(x)
     return as_number(x, "bool") if x.is_number else F.cast(one_element(x), "bool")
 
 

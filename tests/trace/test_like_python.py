@@ -53,6 +53,15 @@ def chain(self, x):
     return x + 1 if 0 < once() < 10 else x
 
 
+def numbers_in_tests(self, x):
+    k, items = 0, [1]
+    if x.sum() > 0 and k:
+        x = x + 1
+    if (x.max() > 0 or k) and items:
+        x = x * 2
+    return x if not (x.sum() > 5 and items) else -x
+
+
 def ternaries(self, x):
     k = 1 if x.sum() > 2 else 2 if x.sum() > -1 else 3
     return (x if x.max() > 1 else -x if x.min() < 0 else x + 5) * k, k
@@ -266,7 +275,7 @@ def plain(x):
 
 
 BODIES = [
-    written_only_where_it_counts, chain, ternaries, numbers, operators_of_numbers, returns, after_a_break,
+    written_only_where_it_counts, chain, numbers_in_tests, ternaries, numbers, operators_of_numbers, returns, after_a_break,
     a_tensor_counts_from_a_number, built_in,
     chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
     inner_functions_return, leaves_a_loop_by_return, names_given_in_tests, several_targets,
