@@ -115,6 +115,7 @@ class CompiledStep(Shown):
             self._nesting = arguments.nesting(structure)
             self._reads = reads(cell, structure) if names is None else names
             self._values = arguments.values(structure, self._reads)
+            cell.settle_names()
         self._types = [x.tensor_type for x in leaves]
         self._references = [x if isinstance(x, Parameter) else None for x in leaves]
         plain = is_plain(structure, len(leaves)) and all(r is None for r in self._references)

@@ -233,6 +233,7 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if context.get_context("mode") == context.PYNATIVE_MODE:
         _refuse_find_nan()
         with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, deep=True, tracing=True):
+            cell.settle_names()
             return eager.run(cell, args, kwargs, passes.autodiff)
     step, watch = steps.step(cell, args, kwargs)
     # Compiling may have touched cells that construct makes.
@@ -272,6 +273,8 @@ def _conditions() -> tuple[Any, ...]:
 
 class GradientCell(Cell):
     """The gradient of a function, as a cell."""
+
+    is_network = False
 
     def __init__(self, fn: Callable[..., Any], weights: Any, options: Any) -> None:
         super().__init__(auto_prefix=False)

@@ -23,6 +23,8 @@ from graphc.varying import varying_of
 class FunctionCell(Cell):
     """A function as a Cell: its children are the Cells that the function refers to, so that their modes count."""
 
+    is_network = False
+
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__(auto_prefix=False)
         self.fn = fn

@@ -57,7 +57,7 @@ class GraphRecorder(dispatch.Recorder):
         self.parent = parent
         self.graph: Graph = Graph(name, parent.graph.ids if parent else Ids())
         self.params: dict[int, Parameter] = {}  # by Param node id, root only
-        self.named: dict[str, list[Parameter]] = {}  # the same by name
+        self.named: set[str] = set()  # what the graph calls them
         self.state: dict[int, Value] = {}  # current version by id(parameter)
         self.known: dict[int, Parameter] = {}  # keeps parameters alive while their id() is a key
         self.written: set[int] = set()
@@ -284,17 +284,9 @@ class GraphRecorder(dispatch.Recorder):
         return value
 
     def _entry(self, p: Parameter) -> Value:
-        name = p.name
-        for other in self.named.setdefault(name, []):
-            if p.is_copy or other.is_copy:
-                name = f"{p.name}.copy{len(self.params)}"
-            else:
-                raise TraceError(
-                    f"two parameters are named {p.name!r}: shapes {other.shape} and {p.shape}",
-                    code="GC141",
-                    loc=user_loc(),
-                    help="give each parameter its own name; cells in attributes of a Cell, or in nn.CellList, are named by these",
-                )
+        # Two networks of one class in one function, and copies, have parameters of one name.
+        name = p.name if p.name not in self.named else f"{p.name}.copy{len(self.params)}"
+        self.named.add(name)
         stage = p.cut.stage if isinstance(p.cut, StageCut) else None
         node = self.graph.add(
             "Param",
@@ -304,7 +296,6 @@ class GraphRecorder(dispatch.Recorder):
             region="state",
         )
         self.params[node.id] = p
-        self.named[p.name].append(p)
         return node.outputs[0]
 
     def write(self, p: Parameter, value: Value) -> None:

@@ -60,26 +60,6 @@ def test_a_forgotten_super():
     )
 
 
-def test_two_parameters_of_one_name():
-    def construct(self, x):
-        return x + self.a + self.b
-
-    a, b = (Parameter(np.ones(shape, np.float32), name="w") for shape in ((3,), (2, 3)))
-    error = compiled(construct, X, a=a, b=b)
-    check(
-        error,
-        f"""
-[GC141] two parameters are named 'w': shapes (3,) and (2, 3)
-  FILE  return x + self.a + self.b
-               ^^^^^^^^^^^^^^^^^^^
-  x: f32[2,3]  made by Add at {HERE}:{error.loc.line}
-  y: f32[2,3]  Parameter 'w'
-  help: give each parameter its own name; cells in attributes of a Cell, or in nn.CellList, are named by these
-""",
-        RuntimeError,
-    )
-
-
 def test_a_parameter_made_in_construct():
     def construct(self, x):
         return x + Parameter(X, name="w")

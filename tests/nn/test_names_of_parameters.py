@@ -244,3 +244,84 @@ def test_a_sequence_has_one_list_of_cells() -> None:
     assert [p.name for p in net.get_parameters()] == ["0.weight", "0.bias"]
     with pytest.raises(TypeError, match="SequentialCell holds Cells, got int"):
         net.cell_list = [3]  # type: ignore[list-item]
+
+
+class Layer(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.d = dense()
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.d(x)
+
+
+class Flat(nn.Cell):
+    """Two children of one class, whose names are not put before their parameters'."""
+
+    def __init__(self) -> None:
+        super().__init__(auto_prefix=False)
+        self.a, self.b = Layer(), Layer()
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.b(self.a(x))
+
+
+class Listed(nn.Cell):
+    """Cells in a list, which are no children."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = [Layer(), Layer()]
+
+    def construct(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Pair(nn.Cell):
+    """Two parameters of one name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = one("w"), one("w")
+
+    def construct(self, x: Tensor) -> Tensor:
+        return x + self.a * self.b
+
+
+def names(net: nn.Cell) -> list[str]:
+    return [p.name for p in net.get_parameters()]
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_the_first_call_names_what_has_one_name_by_paths(mode_again: None, mode: int) -> None:
+    graphc.set_context(mode=mode)
+    flat, pair = Flat(), Pair()
+    assert (names(flat), names(pair)) == (["d.weight", "d.weight"], ["w", "w"])
+    flat(X)
+    pair(X)
+    assert (names(flat), names(pair)) == (["a.d.weight", "b.d.weight"], ["a", "b"])
+    flat.a.d.weight.name = flat.b.d.weight.name
+    flat(graphc.ops.ones((3, 2), graphc.float32))
+    assert names(flat) == ["b.d.weight"] * 2, "names that are given later are kept"
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_cells_that_are_no_children_keep_their_names(mode_again: None, mode: int) -> None:
+    graphc.set_context(mode=mode)
+    listed = Listed()
+    a, b = listed.layers
+    expected = X.asnumpy() @ a.d.weight.asnumpy().T @ b.d.weight.asnumpy().T
+    np.testing.assert_allclose(listed(X).asnumpy(), expected, rtol=1e-6)
+    weights = ParameterTuple(a.trainable_params())
+    value, (gradient,) = graphc.value_and_grad(lambda x: b(a(x)).sum(), None, weights)(X)
+    np.testing.assert_allclose(value.asnumpy(), expected.sum(), rtol=1e-6)
+    np.testing.assert_allclose(gradient.asnumpy(), b.d.weight.asnumpy().sum(0)[:, None] @ X.asnumpy(), rtol=1e-6)
+    assert names(a) == names(b) == ["d.weight"]
+
+
+def test_a_child_that_is_held_twice_is_listed_once() -> None:
+    net = nn.Cell()
+    net.a = net.b = Layer()
+    assert (names(net), list(net.name_cells()), len(list(net.cells()))) == (["b.d.weight"], ["a"], 1)

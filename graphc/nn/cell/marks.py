@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any, Self
 
 from graphc import dispatch
@@ -21,6 +22,8 @@ class Marks(Structure[Child]):
 
     #: Whether it computes nothing itself, as a CellList.
     only_holds = False
+    #: Whether its children are parts of it: not where it stands for a function, which may call any cells.
+    is_network = True
     #: What `update_cell_type` has set.
     cell_type: Any = None
 
@@ -34,11 +37,21 @@ class Marks(Structure[Child]):
         object.__setattr__(self, "cell_type", cell_type)
 
     def check_names_and_refresh_name(self) -> None:
-        """Name the parameters by their paths if two have one name."""
+        """Name the parameters by their paths if two have one name, as the first call of a cell does."""
         names = [p.name for p in self.get_parameters()]
         if len(set(names)) < len(names):
             self.update_parameters_name()
             self.check_names()
+
+    def settle_names(self) -> None:
+        """`check_names_and_refresh_name`, once for a cell: names that are given later are kept. The cells of a function are
+        no parts of one network, each has names of its own.
+        """
+        if not self.__dict__.get("_names_are_settled"):
+            self.__dict__["_names_are_settled"] = True
+            networks: Iterable[Any] = (self,) if self.is_network else self.cells()
+            for cell in networks:
+                cell.check_names_and_refresh_name()
 
     def parameters_broadcast_dict(self, recurse: bool = True) -> dict[str, Parameter] | None:
         """The parameters without `layerwise_parallel` by name; None if there are none."""

@@ -104,12 +104,18 @@ class Structure(Generic[Child]):
     # ---- what it holds
 
     def cells(self) -> Iterable[Child]:
-        """The child cells."""
-        return self._cells.values()
+        """The child cells, each once."""
+        return self.name_cells().values()
 
     def name_cells(self) -> OrderedDict[str, Child]:
-        """The child cells by attribute name."""
-        return OrderedDict(self._cells)
+        """The child cells by attribute name, each once, by its first."""
+        seen: set[int] = set()
+        found: OrderedDict[str, Child] = OrderedDict()
+        for name, cell in self._cells.items():
+            if id(cell) not in seen:
+                seen.add(id(cell))
+                found[name] = cell
+        return found
 
     def cells_and_names(self, cells: set[Any] | None = None, name_prefix: str = "") -> Iterator[tuple[str, Child]]:
         """This cell and all below it with their paths behind the prefix, each once; those of the set `cells` are left out,

@@ -30,8 +30,6 @@ class Parameter(ParameterExtras, Tensor):
     is_parameter = True
     #: Grows whenever some parameter's memory moves; compiled steps compare it.
     moves = 0
-    #: Whether it is a `copy.deepcopy` of another, whose name it has.
-    is_copy = False
     #: Whether draws read it and move it on; under vmap every index draws the same.
     is_random_state = False
     #: Whether it is one that random functions of any cell draw of, not the state of a layer.
@@ -183,7 +181,6 @@ class Parameter(ParameterExtras, Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
-        made.is_copy = True
         made.is_random_state = self.is_random_state
         made.is_state = self.is_state
         made.cut = self.cut
