@@ -337,7 +337,7 @@ class Panels:
             next_one = w.linear((s, self.tiles), (block.before, 1), (t, 1), (1, 1))
             wanted.append(Rows(m.sums, w.mul(next_one, self.tall * line), line, line))
         coming: Strip | Lines | None = None
-        if self.grouped and self.pairs is None:
+        if self.grouped:
             coming = self._coming(x, block, at, part)
         elif self.spread:
             coming = self._rows_coming(x.a, block, at, part)
@@ -345,16 +345,14 @@ class Panels:
 
     def _coming(self, x: Matrices, block: _Block, at: tuple[str, str | int], part: _Part) -> Strip:
         """A tile's share of what is copied next: more strips, or behind the last one the first one's next turns."""
-        w, (t, s) = self.w, at
-        beyond = w.add(part.first, _GROUP)
+        w, (t, s), terms = self.w, at, 1 if self.pairs is None else 2
+        beyond, depth = w.add(part.first, _GROUP), self.depth * terms
         over = w.op(f"icmp sge i64 {beyond}, {block.strips}")
         ahead = w.mul(w.mul(beyond, self.wide), x.b.along)
-        ahead = w.op(f"select i1 {over}, i64 {self.depth * x.b.deep}, i64 {ahead}")
-        first = w.linear((block.j, x.b.along), (part.z, x.b.deep), (ahead, 1))
+        ahead = w.op(f"select i1 {over}, i64 {depth * x.b.deep}, i64 {ahead}")
+        first = w.linear((block.j, x.b.along), (part.z, terms * x.b.deep), (ahead, 1))
         start, columns = w.linear((w.subtracted(s, part.first), self.tiles), (t, 1)), _GROUP * self.wide
-        return Strip(
-            x.b.pointer, first, self.depth, columns, x.b.deep, x.b.along, start, 1, _GROUP * self.tiles, cache=2
-        )
+        return Strip(x.b.pointer, first, depth, columns, x.b.deep, x.b.along, start, 1, _GROUP * self.tiles, cache=2)
 
     def _number(self, t: str, s: str | int) -> str | int:
         """The number of a tile among those of the same rows of A that are copied."""
