@@ -156,6 +156,16 @@ class CallBuilder(Protocol):
         """Scratch memory."""
         ...
 
+    def pairs(self, *operands: Operand) -> bool:
+        """Whether all of these are bfloat16 in memory, and a product multiplies them as pairs."""
+        ...
+
+    def temp_like(self, source: Operand, shape: tuple[int, ...]) -> Operand:
+        """Scratch memory of float32 for elements of a source that only move to where a product reads them: as they are in memory,
+        if `pairs` says so of the source.
+        """
+        ...
+
     def table(self, array: Array) -> Operand:
         """A constant array, which must not change; a step has one of each."""
         ...

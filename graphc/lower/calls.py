@@ -44,6 +44,15 @@ class Calls:
         """Scratch memory."""
         return Operand(self.buffers.new(type), type)
 
+    def pairs(self, *operands: Operand) -> bool:
+        """Whether all of these are bfloat16 in memory, and a product multiplies them as pairs."""
+        return self.buffers.bfloat16() == "pairs" and {self._stored(x) for x in operands} == {"bfloat16"}
+
+    def temp_like(self, source: Operand, shape: tuple[int, ...]) -> Operand:
+        """Scratch memory of float32, of bfloat16 if products multiply elements of the source as pairs."""
+        dtype = "bfloat16" if self.pairs(source) else "float32"
+        return Operand(self.buffers.new(TensorType(dtype, shape)), TensorType("float32", shape))
+
     def table(self, array: Array) -> Operand:
         """A constant array, which must not change; there is one of each."""
         return Operand(self.constants.table(array, self.buffers), TensorType.of(array))

@@ -42,7 +42,7 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
         pixels = image._replace(type=TensorType("float32", (n, x.type.shape[1] * taps, oh, ow)))
         convolve(k, pixels, flat, out, PLAIN._replace(groups=geometry.groups))
         return
-    z = Sizes.forward(x.type, weight.type, out.type, geometry)
+    z = replace(Sizes.forward(x.type, weight.type, out.type, geometry), pairs=k.pairs(x, weight))
     if (spread := Spread.of(z, geometry)) and choice.spreads(spread, geometry, transposed=False):
         convolve(k, spread.images(k, x), spread.weights(k, weight), out, PLAIN)
         return
@@ -71,7 +71,8 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
     if columns.is_product(x.type, dw.type, dy.type, geometry):
         columns.multiply_gradient(k, dy, x, dw)
         return
-    z, dilation = Sizes.forward(x.type, dw.type, dy.type, geometry), geometry.dilation
+    z = replace(Sizes.forward(x.type, dw.type, dy.type, geometry), pairs=k.pairs(x, dy))
+    dilation = geometry.dilation
     if (spread := Spread.of(z, geometry)) and choice.gradient_spreads(spread, geometry):
         made = spread.empty_weights(k)
         weight_gradient(k, dy, spread.images(k, x), made, PLAIN)
@@ -116,7 +117,7 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
     if _patches(weight.type, geometry) and not any(geometry.pad):
         _patches_input(k, dy, weight, dx, geometry)
         return
-    z = Sizes.forward(dx.type, weight.type, dy.type, geometry)
+    z = replace(Sizes.forward(dx.type, weight.type, dy.type, geometry), pairs=k.pairs(dy, weight))
     if (spread := Spread.of(z, geometry)) and choice.spreads(spread, geometry, transposed=True):
         made = spread.empty_images(k)
         convolve_input(k, dy, spread.weights(k, weight), made, PLAIN)

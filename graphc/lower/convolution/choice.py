@@ -46,9 +46,9 @@ _POOL, _POOL_GRADIENT, _MOST_POOLED = 4, 10, 16
 _MOVE = 15
 #: The same on its way back from one of so many phases of a row or more: the row is gathered from as many images.
 _GATHER, _PHASES = 700, 8
-#: Cycles for each vector of multiply-adds of a product of columns, and for each element of these, on its way there, in rows of a
-#: window or not, or back, and of images that are added up.
-_PRODUCT, _COLUMN, _IN_ROWS, _RETURN, _ADD = 1.15, 16, 6, 17, 17
+#: Cycles for each vector of multiply-adds of a product of columns, of one of pairs of bfloat16, and for each element of these, on
+#: its way there, in rows of a window or not, or back, and of images that are added up.
+_PRODUCT, _PAIRS, _COLUMN, _IN_ROWS, _RETURN, _ADD = 1.15, 0.62, 16, 6, 17, 17
 #: How many times as fast as the direct kernel it must be, and as that of the weights' gradient; the most elements that columns
 #: have.
 _WORTH_COLUMNS, _WORTH_SUMMED, _MOST = 1.1, 1.2, 1 << 24
@@ -259,7 +259,7 @@ def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
         return False
     others = _worth(z.direct_gradient(), _plain_gradient(z)) if _is_plain(geometry) else []
     cost = _columns_cost(z, _IN_ROWS if in_rows((z.kh, z.kw), geometry) else _COLUMN)
-    direct = _wide(z, geometry) * z.few_gradient()
+    direct = _wide(z, geometry) * z.few_gradient() * (1 if geometry.stride == (1, 1) else _STRIDED)
     return z.groups == 1 and _has_room(z) and cost * _WORTH_SUMMED < direct and cost < _least(direct, others)
 
 
@@ -292,7 +292,7 @@ def _has_room(z: Sizes) -> bool:
 def _columns_cost(z: Sizes, move: int) -> float:
     """Cycles of a product of columns, for a vector of one lane, if each element takes so many to move."""
     pixels, seen = z.n * z.oh * z.ow, z.ci * z.kh * z.kw
-    return _PRODUCT * z.co * seen * _full(pixels) + pixels * (move * seen + _MOVE * z.co)
+    return (_PAIRS if z.pairs else _PRODUCT) * z.co * seen * _full(pixels) + pixels * (move * seen + _MOVE * z.co)
 
 
 def _back_cost(z: Sizes, geometry: Geometry) -> float:

@@ -23,7 +23,7 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
     (n, co, *plane), (_, ci, kh, kw) = out.type.shape, weight.type.shape
     columns, turned = _columns(k, x, (kh, kw), (plane[0], plane[1]), geometry)
     pixels = math.prod(plane)
-    made = out if n == 1 else k.temp(TensorType("float32", (co, n, pixels)))
+    made = out if n == 1 else k.temp_like(out, (co, n, pixels))
     sizes = {"m": co, "n": n * pixels, "k": ci * kh * kw}
     k.call("gemm", (weight, columns), (made,), **sizes, ta=False, tb=turned, accumulate=False)
     if made is not out:
@@ -151,7 +151,7 @@ def _rows(k: CallBuilder, dy: Operand, first: int = 0, end: int | None = None) -
     if n == 1:
         return dy
     count = (n if end is None else end) - first
-    pixels, made = oh * ow, k.temp(TensorType("float32", (co, count, oh, ow)))
+    pixels, made = oh * ow, k.temp_like(dy, (co, count, oh, ow))
     k.copy(dy, made, (co, count, pixels), first * co * pixels, (pixels, co * pixels, 1), 0, (count * pixels, pixels, 1))
     return made
 
@@ -165,14 +165,14 @@ def _columns(k: CallBuilder, x: Operand, kernel: Pair, plane: Pair, geometry: Ge
     height, width = h + top + bottom, w + left + right
     image = x
     if any(geometry.pad):
-        image = k.temp(TensorType("float32", (n, ci, height, width)))
+        image = k.temp_like(x, (n, ci, height, width))
         k.fill(image, 0.0)
         k.copy(x, image, x.type.shape, 0, _strides(x), top * width + left, _strides(image))
     turned = in_rows(kernel, geometry)
     window, pixels = (ci, *kernel), (n, *plane)
     in_window, between = (height * width, dh * width, dw), (ci * height * width, sh * width, sw)
     shape, steps = (pixels + window, between + in_window) if turned else (window + pixels, in_window + between)
-    made = k.temp(TensorType("float32", shape))
+    made = k.temp_like(x, shape)
     k.copy(image, made, shape, 0, steps, 0, _strides(made))
     return made, turned
 

@@ -7,7 +7,7 @@ their own, from the parameters that they get: the code generator imports nothing
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any
 
 from graphc.ir import TensorType
@@ -46,6 +46,8 @@ class Sizes:
     top: int
     left: int
     groups: int = 1
+    #: Whether a product of images and weights multiplies pairs of bfloat16.
+    pairs: bool = False
 
     @classmethod
     def forward(cls, x: TensorType, weight: TensorType, out: TensorType, geometry: Geometry) -> Sizes:
@@ -87,11 +89,12 @@ class Sizes:
     @classmethod
     def of_kernel(cls, params: Mapping[str, Any]) -> Sizes:
         """From a kernel's parameters; the direct kernel's images are padded already."""
-        return cls(**{f.name: params.get(f.name, 1 if f.name == "groups" else 0) for f in fields(cls)})
+        return cls(**{f.name: params.get(f.name, f.default if f.default is not MISSING else 0) for f in fields(cls)})
 
     def params(self) -> dict[str, int]:
         """For a kernel; of groups only those that know them are told."""
         made = asdict(self)
+        del made["pairs"]
         if self.groups == 1:
             del made["groups"]
         return made
