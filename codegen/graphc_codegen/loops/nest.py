@@ -70,9 +70,10 @@ def plan(kernel: LoopKernel, lanes: int) -> Nest:
     axes = _collapse(sorted(axes, key=lambda a: -sum(map(abs, a.strides))))
     weight = sum(SCALAR_OPS[kernel.body[i].op].weight for i in live)
     vector = min(axes, key=lambda a: (_cost(kernel, axes, a, lanes, weight), _scatters(kernel, a)), default=None)
-    inner = _inside(axes, vector) or _read_again(kernel, axes, vector)
-    order = [a for a in axes if not a.reduced and a is not vector and a is not inner]
-    order += [a for a in (vector, inner) if a is not None and not a.reduced]
+    inner = _inside(axes, vector, lanes) or _read_again(kernel, axes, vector)
+    between = _of_one_line(axes, vector, inner, lanes)
+    order = [a for a in axes if not a.reduced and a is not vector and a is not inner and a is not between]
+    order += [a for a in (vector, between, inner) if a is not None and not a.reduced]
     kept = len(order)
     order += [a for a in axes if a.reduced and a is not vector]
     order += [a for a in axes if a is vector and a.reduced]
@@ -181,7 +182,7 @@ def _scatters(kernel: LoopKernel, axis: _Axis) -> bool:
     return any(abs(s) > 1 for s in axis.strides[len(kernel.inputs) : len(kernel.inputs) + len(kernel.outputs)])
 
 
-def _inside(axes: Sequence[_Axis], vector: _Axis | None) -> _Axis | None:
+def _inside(axes: Sequence[_Axis], vector: _Axis | None, lanes: int) -> _Axis | None:
     """The loop to put inside the vectorised one, if any.
 
     In a transposition the lanes of a vector come from as many cache lines; walking along these lines next
@@ -190,9 +191,23 @@ def _inside(axes: Sequence[_Axis], vector: _Axis | None) -> _Axis | None:
     if vector is None or vector.reduced:
         return None
     for axis in axes:
-        if axis is not vector and not axis.reduced and axis.size >= 4:
+        if axis is not vector and not axis.reduced and (axis.size >= 4 or _of_one_line(axes, vector, axis, lanes)):
             pairs = zip(axis.strides, vector.strides, strict=True)
             if any(abs(along) == 1 and abs(across) > 1 for along, across in pairs):
+                return axis
+    return None
+
+
+def _of_one_line(axes: Sequence[_Axis], vector: _Axis | None, inner: _Axis | None, lanes: int) -> _Axis | None:
+    """The loop to put between the two of a transposition whose inner one is shorter than a line, if any: the one that goes on
+    along these lines, so that they are whole before they leave the cache.
+    """
+    if vector is None or inner is None or inner.size >= lanes:
+        return None
+    for axis in axes:
+        if axis is not vector and axis is not inner and not axis.reduced:
+            triples = zip(axis.strides, inner.strides, vector.strides, strict=True)
+            if any(one == 1 and along == inner.size < abs(across) for along, one, across in triples):
                 return axis
     return None
 

@@ -329,9 +329,9 @@ def test_the_twin_refuses_arrays_of_another_size() -> None:
 @pytest.mark.parametrize("threads", [2, 4])
 @pytest.mark.parametrize("lanes", [8, 16])
 def test_threads_write_to_lines_of_their_own(threads: int, lanes: int) -> None:
-    """Columns of a convolution: the images of four pixels each, which come first by how far they are apart, share lines."""
-    domain = (96, 7, 7, 4, 4)
-    pixels = Access("float32", (100, 10, 1, 9600, 20), 0, 4 * 9600)
+    """Columns of a convolution: the images of 20 pixels each, which come first by how far they are apart, share lines."""
+    domain = (96, 7, 7, 4, 20)
+    pixels = Access("float32", (90, 10, 1, 9600, 20), 0, 4 * 9600)
     body = (Instr("input", (), "float32", 0),)
     kernel = LoopKernel(domain, (False,) * 5, (pixels,), body, (Output(contiguous(domain), 0),))
     made = plan(kernel, lanes)
@@ -340,3 +340,18 @@ def test_threads_write_to_lines_of_their_own(threads: int, lanes: int) -> None:
     assert level is not None
     assert line.strides[level] * (made.sizes[level] // threads) >= _OWN
     assert made.sizes[0] == 4  # Which the outermost loop would not be.
+
+
+@pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
+@pytest.mark.parametrize("rows", [2, 3, 5])
+def test_short_rows_that_are_turned_go_on_along_their_lines(rows: int, target: Any) -> None:
+    """Axes reversed: lines of the result hold several of its short rows, which follow each other inside of the long axis."""
+    domain = (50, 40, rows)
+    body = (Instr("input", (), "float32", 0),)
+    x = Access("float32", (1, 50, 2000), 0, rows * 2000)
+    kernel = LoopKernel(domain, (False,) * 3, (x,), body, (Output(contiguous(domain), 0),))
+    made = plan(kernel, 8)
+    assert (made.sizes, made.vector) == (domain, 0)
+    data = np.arange(rows * 2000, dtype=np.float32)
+    _, got = run(kernel, [data, np.zeros_like(data)], target)
+    np.testing.assert_array_equal(got, data.reshape(rows, 40, 50).transpose().ravel())
