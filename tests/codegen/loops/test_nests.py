@@ -346,12 +346,12 @@ def test_threads_write_to_lines_of_their_own(threads: int, lanes: int) -> None:
 @pytest.mark.parametrize("rows", [2, 3, 5])
 def test_short_rows_that_are_turned_go_on_along_their_lines(rows: int, target: Any) -> None:
     """Axes reversed: lines of the result hold several of its short rows, which follow each other inside of the long axis."""
-    domain = (50, 40, rows)
+    domain = (64, 40, rows)
     body = (Instr("input", (), "float32", 0),)
-    x = Access("float32", (1, 50, 2000), 0, rows * 2000)
+    x = Access("float32", (1, 64, 2560), 0, rows * 2560)
     kernel = LoopKernel(domain, (False,) * 3, (x,), body, (Output(contiguous(domain), 0),))
     made = plan(kernel, 8)
     assert (made.sizes, made.vector) == (domain, 0)
-    data = np.arange(rows * 2000, dtype=np.float32)
+    data = np.arange(rows * 2560, dtype=np.float32)
     _, got = run(kernel, [data, np.zeros_like(data)], target)
-    np.testing.assert_array_equal(got, data.reshape(rows, 40, 50).transpose().ravel())
+    np.testing.assert_array_equal(got, data.reshape(rows, 40, 64).transpose().ravel())
