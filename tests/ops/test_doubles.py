@@ -10,7 +10,7 @@ import pytest
 from graphc.ir import Sample, all_ops
 from graphc.ir.op import Kernel
 from graphc.lower import cost, lower
-from graphc.ops.declared import reference
+from graphc.ops.declared import double_columns, reference
 from graphc.testing.ops import sample_graph, samples_of
 from graphc_codegen import compile_program
 
@@ -36,6 +36,19 @@ def _attrs(sample):
 
 @pytest.mark.parametrize("name", OPS)
 def test_every_sample(name):
+    check_samples(name)
+
+
+@pytest.mark.parametrize("some", [1, 3000])
+@pytest.mark.parametrize("name", [n for n in OPS if "Conv2D" in n])
+def test_convolutions_by_products(name, some):
+    """Those of few channels, too, and each image by itself or some together."""
+    with patch.multiple(double_columns, _LEAST_CHANNELS=1, _LEAST_TERMS=1, _SOME=some):
+        check_samples(name)
+
+
+def check_samples(name):
+    """Run them on one thread and on two, and in checked mode."""
     graph, inputs = graph_of(name)
     wanted = reference.run(graph, inputs).results
     for threads, checked in ((1, False), (2, False), (1, True)):

@@ -1,4 +1,7 @@
-"""float64 where float32 has kernels of its own: convolutions, pools and softmax as plain loops over their sums."""
+"""float64 where float32 has kernels of its own: convolutions, pools and softmax as plain loops over their sums.
+
+Convolutions of many channels are products: see `double_columns`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import NamedTuple
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle, Operand, ScalarRule, Walk
 from graphc.ir.op import Attrs, Operands
 from graphc.ir.types import TensorType, contiguous_strides
+from graphc.ops.declared import double_columns as products
 
 
 def _whole(x: Operand, shape: Sequence[int] | None = None) -> Walk:
@@ -91,6 +95,10 @@ def _apart(k: CallBuilder, dy: Operand, of: _Windows, value: float) -> Walk:
 def convolve(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """out[n, g o, y, x] = the sum over c, i, j of image[n, g c, y sh + i dh, x sw + j dw] weight[g o, c, i, j]."""
     x, weight = inputs
+    sizes = products.Windows.of(x.type.shape, weight.type.shape, outputs[0].type.shape, attrs)
+    if sizes.pays():
+        products.convolve(k, x, weight, outputs[0], sizes)
+        return
     of = _Windows.of(x.type.shape, outputs[0].type.shape, weight.type.shape, attrs)
     image = _padded(k, x, of, 0.0)
     (kh, kw), (oh, ow), ((ih, iw), (sh, sw)) = of.kernel, of.plane, (of.taps(), of.steps())
@@ -119,6 +127,10 @@ def _groups(attrs: Attrs) -> int:
 def convolve_input(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """The gradient for the images: each pixel sums over the windows that read it."""
     dy, weight = inputs
+    sizes = products.Windows.of(outputs[0].type.shape, weight.type.shape, dy.type.shape, attrs)
+    if (sizes.back() or sizes).pays():
+        products.convolve_input(k, dy, weight, outputs[0], sizes)
+        return
     of = _Windows.of(outputs[0].type.shape, dy.type.shape, weight.type.shape, attrs)
     plane = _apart(k, dy, of, 0.0)
     images, channels, row, up, back, column = plane.strides
@@ -142,6 +154,10 @@ def convolve_input(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: A
 def weight_gradient(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """The gradient for the weights: each sums over images and windows."""
     dy, x = inputs
+    sizes = products.Windows.of(x.type.shape, outputs[0].type.shape, dy.type.shape, attrs)
+    if sizes.pays():
+        products.weight_gradient(k, dy, x, outputs[0], sizes)
+        return
     of = _Windows.of(x.type.shape, dy.type.shape, outputs[0].type.shape, attrs)
     image = _padded(k, x, of, 0.0)
     (ih, iw), (sh, sw) = of.taps(), of.steps()
