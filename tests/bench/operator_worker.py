@@ -1,4 +1,4 @@
-"""Operators in one process: operator_worker.py graphc|torch SECONDS. Answers each line of standard input, a JSON object with
+"""Operators in one process: operator_worker.py graphc|torch SECONDS DTYPE. Answers each line of standard input, an object with
 "case", a name of CASES, with the seconds of a call: "forward", and "both" with the gradients for all inputs of floats, null
 without any.
 """
@@ -314,29 +314,33 @@ def arrays(case: Case) -> list[np.ndarray]:
     ]
 
 
-def with_graphc(case: Case) -> Runs:
+def with_graphc(case: Case, dtype: str) -> Runs:
     import graphc
     from graphc import Tensor, mint, nn
+
+    def placed(x: np.ndarray) -> Tensor:
+        return Tensor(x) if x.dtype.kind == "i" else Tensor(x).astype(getattr(graphc, dtype))
 
     class Forward(nn.Cell):
         def construct(self, *x: Any) -> Any:
             return case.called(mint, mint.nn.functional, *x)
 
-    x = list(map(Tensor, arrays(case)))
+    x = list(map(placed, arrays(case)))
     forward = graphc.compile(Forward(), *x)
     if not case.gradients:
         return lambda: forward(*x), None
-    dy = Tensor(np.ones(forward(*x).shape, np.float32))
+    made = forward(*x)
+    dy = Tensor(np.ones(made.shape, np.float32)).astype(made.dtype)
     both = graphc.compile(with_gradients(Forward()), *x, dy)
     return lambda: forward(*x), lambda: both(*x, dy)
 
 
-def with_torch(case: Case) -> Runs:
+def with_torch(case: Case, dtype: str) -> Runs:
     import torch
 
     if "OMP_NUM_THREADS" in os.environ:
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    x = list(map(torch.from_numpy, arrays(case)))
+    x = [t if t.dtype == torch.int64 else t.to(getattr(torch, dtype)) for t in map(torch.from_numpy, arrays(case))]
 
     def call() -> Any:
         return case.called(torch, torch.nn.functional, *x)
@@ -347,7 +351,7 @@ def with_torch(case: Case) -> Runs:
 
     if not case.gradients:
         return forward, None
-    dy = torch.ones(call().shape)
+    dy = torch.ones_like(call()).contiguous()
     for k, t in enumerate(x):
         t.requires_grad_(k not in case.below)
 
@@ -362,7 +366,7 @@ def with_torch(case: Case) -> Runs:
 def main() -> None:
     make, seconds = {"graphc": with_graphc, "torch": with_torch}[sys.argv[1]], float(sys.argv[2])
     for line in sys.stdin:
-        forward, both = make(CASES[json.loads(line)["case"]])
+        forward, both = make(CASES[json.loads(line)["case"]], sys.argv[3])
         times = {"forward": median(forward, seconds), "both": None if both is None else median(both, seconds)}
         print(json.dumps(times), flush=True)
 

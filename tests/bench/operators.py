@@ -1,11 +1,11 @@
 """Operators that nobody tuned for, beside torch's, in one command:
 
-    python tests/bench/operators.py --torch PYTHON [--threads 1,2] [--cases TEXT] [--worst 30]
+    python tests/bench/operators.py --torch PYTHON [--threads 1,2] [--cases TEXT] [--dtype float64] [--worst 30]
 
 PYTHON is an interpreter in whose environment torch is installed; graphc runs in this one. Every case of `operator_worker.py` is a
 compiled step here, and eager there. Both processes live side by side and take turns; each time is the median of many calls from
-Python, float32. Prints the medians of graphc's time over torch's, forward alone and with the gradients, then the worst cases with
-graphc's times in microseconds.
+Python, of float32 or what `--dtype` says. Prints the medians of graphc's time over torch's, forward alone and with the gradients,
+then the worst cases with graphc's times in microseconds.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def table(threads: int, args: argparse.Namespace) -> list[str]:
         finally:
             for worker in workers.values():
                 worker.close()
-    return [f"{threads} thread(s), {len(rows)} operators.", "", *_lines(rows, args.worst)]
+    return [f"{threads} thread(s), {len(rows)} operators of {args.dtype}.", "", *_lines(rows, args.worst)]
 
 
 def started(name: str, python: str, cache: str, cpu: int | None, args: argparse.Namespace) -> Process:
-    return Process(python, ["operator_worker.py", name, str(args.seconds)], cache, cpu, 120)
+    return Process(python, ["operator_worker.py", name, str(args.seconds), args.dtype], cache, cpu, 120)
 
 
 def _lines(rows: list[tuple[str, dict[str, Any], dict[str, float]]], worst: int) -> list[str]:
@@ -67,6 +67,9 @@ def main() -> None:
     parser.add_argument("--torch", required=True, help="an interpreter with torch")
     parser.add_argument("--threads", default="1,2", help="numbers of threads (default %(default)s)")
     parser.add_argument("--cases", default="", metavar="TEXT", help="only cases with this in their names")
+    parser.add_argument(
+        "--dtype", default="float32", choices=("float32", "float64", "float16", "bfloat16"), help="(%(default)s)"
+    )
     parser.add_argument("--worst", type=int, default=30, help="cases that are printed (default %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.1, help="of one measurement (default %(default)s)")
     args = parser.parse_args()

@@ -234,7 +234,7 @@ def test_convolutions_of_drawn_shapes(bench):
 def test_operators_of_every_kind(bench):
     worker, made = bench("operator_worker"), bench("operators")
     done = subprocess.run(
-        [sys.executable, str(HERE / "operator_worker.py"), "graphc", "0"],
+        [sys.executable, str(HERE / "operator_worker.py"), "graphc", "0", "float64"],
         input="\n".join(json.dumps({"case": case}) for case in ("outer", "index_add", "one_hot")),
         capture_output=True,
         text=True,

@@ -309,6 +309,12 @@ class _Rows:
         self.k.loop(fn, walks, Walk(made, 0, (1, 0)), (self.rows, self.cols), combine=combine, axes=(1,))
         return made
 
+    def powers(self, x: Operand, target: Operand) -> tuple[Operand, Operand]:
+        """target = e^(x - the row's maximum); each row's maximum, and the sum of its powers."""
+        most = self.fold(_same, (x,), "max")
+        self.each(lambda e, v, m: e.exp(e.sub(v, m)), (x, most), target)
+        return most, self.fold(_same, (target,), "sum")
+
     def log_softmax(self, x: Operand, target: Operand) -> Operand:
         most = self.fold(_same, (x,), "max")
         total = self.fold(lambda e, v, m: e.exp(e.sub(v, m)), (x, most), "sum")
@@ -317,8 +323,9 @@ class _Rows:
 
 def softmax(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     rows = _Rows(k, inputs[0].type)
-    made = rows.log_softmax(inputs[0], k.temp(inputs[0].type))
-    rows.each(lambda e, v: e.exp(v), (made,), outputs[0])
+    made = k.temp(inputs[0].type)
+    _, total = rows.powers(inputs[0], made)
+    rows.each(lambda e, v, s: e.div(v, s), (made, total), outputs[0])
 
 
 def log_softmax(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
@@ -339,18 +346,25 @@ def log_softmax_grad(k: CallBuilder, inputs: Operands, outputs: Operands, attrs:
 
 def cross_entropy(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """Loss per row, and gradient, of probabilities."""
-    rows = _Rows(k, inputs[0].type)
-    logs = rows.log_softmax(inputs[0], k.temp(inputs[0].type))
-    total = rows.fold(_product, (logs, inputs[1]), "sum")
-    k.elementwise(lambda e, v: e.neg(v), (total,), outputs[0])
-    rows.each(lambda e, v, p: e.sub(e.exp(v), p), (logs, inputs[1]), outputs[1])
+    x, shares = inputs
+    rows = _Rows(k, x.type)
+    made = k.temp(x.type)
+    most, total = rows.powers(x, made)
+
+    def share(e: ExpressionBuilder, v: Handle, p: Handle, m: Handle, s: Handle) -> Handle:
+        return e.mul(e.sub(e.log(s), e.sub(v, m)), p)
+
+    loss = rows.fold(share, (x, shares, most, total), "sum")
+    k.elementwise(_same, (loss,), outputs[0])
+    rows.each(lambda e, v, p, s: e.sub(e.div(v, s), p), (made, shares, total), outputs[1])
 
 
 def sparse_cross_entropy(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """Loss per row, and gradient, of class numbers; NaN where there is no such class."""
     x, labels = inputs
     rows = _Rows(k, x.type)
-    logs = rows.log_softmax(x, k.temp(x.type))
+    made = k.temp(x.type)
+    most, total = rows.powers(x, made)
 
     def inside(e: ExpressionBuilder, label: Handle) -> Handle:
         return e.logical_and(e.ge(label, e.constant(0, label)), e.lt(label, e.constant(rows.cols, label)))
@@ -358,12 +372,13 @@ def sparse_cross_entropy(k: CallBuilder, inputs: Operands, outputs: Operands, at
     def chosen(e: ExpressionBuilder, v: Handle, label: Handle) -> Handle:
         return e.select(e.eq(e.iota(1, label), label), v, e.constant(0.0, v))
 
-    def gradient(e: ExpressionBuilder, v: Handle, label: Handle) -> Handle:
-        hit = e.cast(e.eq(e.iota(1, label), label), e.dtype(v))
-        return e.select(inside(e, label), e.sub(e.exp(v), hit), e.constant(math.nan, v))
+    def loss(e: ExpressionBuilder, v: Handle, m: Handle, s: Handle, label: Handle) -> Handle:
+        return e.select(inside(e, label), e.sub(e.log(s), e.sub(v, m)), e.constant(math.nan, v))
 
-    total = rows.fold(chosen, (logs, labels), "sum")
-    k.elementwise(
-        lambda e, v, label: e.select(inside(e, label), e.neg(v), e.constant(math.nan, v)), (total, labels), outputs[0]
-    )
-    rows.each(gradient, (logs, labels), outputs[1])
+    def gradient(e: ExpressionBuilder, v: Handle, s: Handle, label: Handle) -> Handle:
+        hit = e.cast(e.eq(e.iota(1, label), label), e.dtype(v))
+        return e.select(inside(e, label), e.sub(e.div(v, s), hit), e.constant(math.nan, v))
+
+    own = rows.fold(chosen, (x, labels), "sum")
+    k.elementwise(loss, (own, most, total, labels), outputs[0])
+    rows.each(gradient, (made, total, labels), outputs[1])
