@@ -7,6 +7,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, nn, ops
+from graphc.ir.types import numpy_dtype
 
 DTYPES = [
     "bool", "int8", "uint8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -46,16 +47,28 @@ MOVES = {
     "gather": lambda x: ops.gather(x, ROWS, 0),
     "gather along the last axis": lambda x: ops.gather(x, ROWS, 1),
     "gather_elements": lambda x: ops.gather_elements(x, 0, Tensor(np.ones((1, 19), np.int32))),
-    "update": lambda x: ops.tensor_scatter_update(x, Tensor(np.array([[1], [3]], np.int32)), x[3:]),
+    "update": lambda x: ops.tensor_scatter_update(x, Tensor(np.array([[1], [3]], np.int32)), x[3:5]),
+    "update of elements": lambda x: ops.tensor_scatter_elements(x, Tensor(np.array([[3] * 19], np.int32)), x[4:], 0),
+    "reflected": lambda x: ops.pad(x, (2, 3), "reflect"),
     "tril": ops.tril,
     "transposed": lambda x: ops.transpose(x, (1, 0)),
 }
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [*DTYPES, "bfloat16"])
 @pytest.mark.parametrize("name", MOVES)
 def test_every_dtype_is_moved(name, dtype):
-    assert both(MOVES[name], matrix(dtype)).tensor_type.dtype == dtype
+    if dtype != "bool" or name != "reflected":
+        assert both(MOVES[name], matrix(numpy_dtype(dtype))).tensor_type.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_what_halves_are_taken_from_is_not_converted(dtype):
+    """Of a table only the rows that are asked for are read."""
+    table = Tensor(matrix(numpy_dtype(dtype), 500, 64))
+    for name in ("gather", "gather_elements", "update"):
+        step = graphc.compile(Of(MOVES[name]), table[:, :19] if name == "gather_elements" else table)
+        assert step.memory["arena"] <= 500 * 64 * 2 + 1000
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)

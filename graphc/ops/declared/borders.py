@@ -12,7 +12,7 @@ from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ops.declared import padding_places
 from graphc.ops.declared.batching import prefixed
-from graphc.ops.declared.rules import MOVED, Array, booleans, floats, integers
+from graphc.ops.declared.rules import ONLY_MOVED, Array, booleans, floats, integers
 
 Pairs = Sequence[tuple[int, int]]
 
@@ -88,7 +88,7 @@ op(
     infer=_infer,
     ref=lambda x, paddings, mode: np.pad(x, paddings, mode),
     grad=lambda g, n, dy: [g.BorderPadGrad(dy, paddings=n.paddings, mode=n.mode)],
-    lower=Kernel(_lower, MOVED),
+    lower=Kernel(_lower, ONLY_MOVED),
     batch=prefixed(paddings=(0, 0)),
     pad=padding_places.repeated_border,
     samples=lambda: [

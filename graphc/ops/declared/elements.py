@@ -16,9 +16,9 @@ from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ops.declared import padding_places
 from graphc.ops.declared.batching import Mapped, along
-from graphc.ops.declared.indexing import COMBINE, INDEX_DTYPES, MODES, scatter_grad, scattered_wide
+from graphc.ops.declared.indexing import COMBINE, COMBINED_IN, INDEX_DTYPES, MODES, scatter_grad, scattered_wide
 from graphc.ops.declared.rules import (
-    MOVED,
+    ONLY_MOVED,
     Array,
     around,
     booleans,
@@ -98,7 +98,7 @@ op(
     infer=_gather_infer,
     ref=_gather_ref,
     grad=lambda g, n, dy: [g.GatherElementsGrad(dy, n.indices, shape=n.type(n.x).shape, axis=n.axis), None],
-    lower=Kernel(_gather_lower, MOVED),
+    lower=Kernel(_gather_lower, ONLY_MOVED),
     batch=along("axis"),
     pad=padding_places.elements,
     samples=lambda: [
@@ -162,7 +162,7 @@ def _scatter_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: A
         if not over:
             k.duplicate(inputs[0], outputs[0])
         return
-    if x.dtype in ("int8", "int16", "uint8", "uint16") and attrs["mode"] != "update":
+    if x.dtype in COMBINED_IN and attrs["mode"] != "update":
         scattered_wide(_scatter_lower, k, inputs, outputs, attrs)
         return
     more = {"count": indices.shape[attrs["axis"]], "index_dtype": indices.dtype, "mode": attrs["mode"]}
@@ -198,7 +198,7 @@ op(
     ref=_scatter_ref,
     grad=partial(scatter_grad, scatter="ScatterElements", gather="GatherElements"),
     # Sums of many terms are made in memory of their own, in float64.
-    lower=Kernel(_scatter_lower, MOVED, over=lambda attrs: attrs["mode"] == "update"),
+    lower=Kernel(_scatter_lower, ONLY_MOVED, over=lambda attrs: attrs["mode"] == "update"),
     batch=along("axis"),
     pad=padding_places.elements,
     samples=_samples,

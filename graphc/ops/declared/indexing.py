@@ -11,10 +11,12 @@ from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, Scalar, Types
+from graphc.ir.types import HALVES
 from graphc.ops.declared import padding_places
 from graphc.ops.declared.batching import Mapped, leading, rows_in_one
 from graphc.ops.declared.rules import (
     MOVED,
+    ONLY_MOVED,
     Array,
     around,
     booleans,
@@ -192,7 +194,7 @@ op(
     infer=_gather_infer,
     ref=_gather_ref,
     grad=_gather_backward,
-    lower=Kernel(_gather_lower, MOVED),
+    lower=Kernel(_gather_lower, ONLY_MOVED),
     batch=_gather_batch,
     pad=padding_places.gathered,
     samples=lambda: [
@@ -222,6 +224,9 @@ op(
 )
 
 MODES = ("update", "add", "mul", "max", "min")
+
+#: Dtypes that are combined in a wider one.
+COMBINED_IN = {**dict.fromkeys(("int8", "int16", "uint8", "uint16"), "int32"), **dict.fromkeys(HALVES, "float32")}
 
 COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
@@ -301,7 +306,7 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
         if inputs[0].buffer != outputs[0].buffer:
             k.duplicate(inputs[0], outputs[0])
         return
-    if x.dtype in ("int8", "int16", "uint8", "uint16") and attrs["mode"] != "update":
+    if x.dtype in COMBINED_IN and attrs["mode"] != "update":
         scattered_wide(_lower, k, inputs, outputs, attrs)
         return
     over = inputs[0].buffer == outputs[0].buffer
@@ -316,11 +321,12 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
 
 
 def scattered_wide(rule: KernelRule, k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    """Small integers combined in int32 by a rule; the last bits of what they become are the same."""
+    """Small integers combined in int32 by a rule, of which the last bits are the same; halves in float32."""
     x, indices, updates = inputs
-    a, b, y = (k.temp(TensorType("int32", v.type.shape)) for v in (x, updates, outputs[0]))
+    wide = COMBINED_IN[x.type.dtype]
+    a, b, y = (k.temp(TensorType(wide, v.type.shape)) for v in (x, updates, outputs[0]))
     for source, target in ((x, a), (updates, b)):
-        k.elementwise(lambda e, v: e.cast(v, "int32"), (source,), target)
+        k.elementwise(lambda e, v: e.cast(v, wide), (source,), target)
     rule(k, (a, indices, b), (y,), attrs)
     k.elementwise(lambda e, v: e.cast(v, x.type.dtype), (y,), outputs[0])
 
@@ -353,7 +359,7 @@ op(
     ref=_ref,
     grad=scatter_grad,
     # Sums of many terms are made in float64, in memory of their own or row by row.
-    lower=Kernel(_lower, MOVED, over=lambda attrs: attrs["mode"] == "update"),
+    lower=Kernel(_lower, ONLY_MOVED, over=lambda attrs: attrs["mode"] == "update"),
     batch=_scatter_batch,
     pad=padding_places.brought,
     samples=_samples,

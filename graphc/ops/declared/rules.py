@@ -12,7 +12,7 @@ import numpy as np
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError
 from graphc.ir import Builder, TensorType, Value
 from graphc.ir.op import Attrs, TypeRule, Types
-from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
+from graphc.ir.types import COMPLEX, FLOATS, HALVES, INTEGERS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -20,8 +20,9 @@ Shape = tuple[int, ...]
 
 NUMERIC = INTEGERS + FLOATS
 
-#: The dtypes that kernels move as they are; halves go through float32.
+#: The dtypes of kernels that move elements, and combine some of them: halves go through float32. And of those that only move.
 MOVED = ("float32", "float64", "bool", *INTEGERS)
+ONLY_MOVED = (*MOVED, *HALVES)
 
 
 def check_dtype(op: str, operand: str, type: TensorType, allowed: Sequence[str]) -> None:
