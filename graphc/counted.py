@@ -24,7 +24,7 @@ from graphc.passes.padded_graph import Known, Masked, Sizes, counting_nodes
 from graphc.passes.padded_view import HELP
 from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, trace
-from graphc.trace.counted import Coincidence, Found, Key
+from graphc.trace.counted import Begun, Coincidence, Found, Key
 from graphc.trials import Rooms, Trials
 
 #: Makes a graph that is right for all counts, given what traces have shown.
@@ -325,15 +325,13 @@ def trace_counted(cell: Cell, leaves: list[Tensor], structure: Structure) -> tup
 
 
 def trace_uncounted(again: Callable[[Counting], Traced]) -> Traced | None:
-    """A trace in which nothing is counted. None where something is: what such a trace gives, or raises, says nothing."""
-    first = Counting(Rooms().room)
+    """A trace in which nothing is counted. None where something is: that ends it, as sizes are not told apart in it, so that it
+    may go on for ever.
+    """
     try:
-        traced = again(first)
-    except Exception:
-        if not first.nodes:
-            raise
+        return again(Counting(Rooms().room, ends=True))
+    except Begun:
         return None
-    return None if first.nodes else traced
 
 
 def trace_all(

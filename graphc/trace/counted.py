@@ -43,6 +43,10 @@ class Coincidence(BaseException):
         self.key = key
 
 
+class Begun(BaseException):
+    """Something is counted. Not for users, and past what they catch."""
+
+
 class Counting:
     """What a trace counts.
 
@@ -50,6 +54,7 @@ class Counting:
     sizes    axes that have been found to be what is counted; None: nothing is known of another trace, and sizes are as they are
     finds    whether this trace finds them
     others   axes that only happen to be as large
+    ends     whether the first place that is counted ends the trace
     wanted   the types that the node of this id, of an op, is to have where its own rule refuses; None: it raises
     nodes    of all places that have been counted, those of parts that have been thrown away too; `recorders`: of their graphs
     owners   for each the innermost branch, or body of a loop, around it, which need not be run: its number, -1 for none
@@ -66,7 +71,9 @@ class Counting:
         wanted: Callable[[int, str], Types | None] | None = None,
         sizes: Found | None = None,
         others: Collection[Key] | None = None,
+        ends: bool = False,
     ) -> None:
+        self._ends = ends
         self.room, self.finds, self.others = room, others is not None, others or ()
         self.sizes: Found | None = {} if sizes is None and self.finds else sizes
         self.wanted: Callable[[int, str], Types | None] = wanted or (lambda id, op: None)
@@ -101,7 +108,9 @@ class Counting:
         return [*found, -1]
 
     def count(self, recorder: GraphRecorder, mask: Tensor) -> Node:
-        """A node that counts the true elements of a vector."""
+        """A node that counts the true elements of a vector. Raises Begun."""
+        if self._ends:
+            raise Begun
         node = recorder.add_node("Nonzero", [mask], {"size": self.room(len(self.nodes), mask.size)})
         recorder.counted.append(node)
         self.recorders.append(recorder)
