@@ -16,7 +16,7 @@ what it returns. Of these nothing can be looked up; but a constant may be the le
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from graphc.ops.declared.padding import (
 from graphc.passes.padded_arrays import real_part
 from graphc.passes.padded_frames import Entered, Frame
 from graphc.passes.padded_graph import Known, Masked, Sizes, compare, counting_nodes, equal
-from graphc.passes.padded_view import View, refusal
+from graphc.passes.padded_view import Looser, View, refusal
 
 
 def masked(graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes, known: Known | None = None) -> Masked:
@@ -48,11 +48,21 @@ def masked(graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes,
 
     Raises PaddingError, with the user's line, for what cannot be exact.
     """
-    return Masking(graph, probe, sizes, known or Known()).run(inputs)
+    loose: set[tuple[int, int]] = set()
+    while True:
+        try:
+            return Masking(graph, probe, sizes, known or Known(), loose).run(inputs)
+        except Looser as found:
+            loose.update(found.places)
 
 
 class Masking:
-    def __init__(self, graph: Graph, probe: Graph, sizes: Sizes, known: Known) -> None:
+    """loose: loops, by their id, and what of each of them is carried with padding that may be anything."""
+
+    def __init__(
+        self, graph: Graph, probe: Graph, sizes: Sizes, known: Known, loose: Collection[tuple[int, int]] = ()
+    ) -> None:
+        self.loose = loose
         self.probes = {n.id: n for _, n in walk(probe)}
         self.given, self.counted = len(sizes.names), {}
         for node in counting_nodes(graph):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Never, Protocol
 
 import numpy as np
 
@@ -151,6 +151,14 @@ class Padded(Protocol):
 
     def real(self, axis: Axis, size: int) -> Value:
         """bool[size]: which places of an axis are real."""
+        ...
+
+    def carries(self, count: int) -> list[Axes]:
+        """The axes of what a loop begins with: of these, with looser padding where turns are known to leave that."""
+        ...
+
+    def carry_loosely(self, places: Sequence[int]) -> Never:
+        """Begin again, as turns leave looser padding in what the loop carries there than it begins with."""
         ...
 
     def counts(self) -> int:
