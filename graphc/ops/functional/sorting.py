@@ -19,6 +19,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_any, reduce_sum
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import promote
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -80,7 +81,13 @@ def topk(
                 f"topk: k is {k}, axis {at} of {input.tensor_type} has {input.shape[at]}", loc=user_loc()
             )
         )
-    values, places = ordered(moveaxis(input, at, -1), k, largest)
+    if isinstance(k, Deferred):
+        # Of all in order the first, as many as the run tells.
+        moved = moveaxis(input, at, -1)
+        order = sorting_places(moved, largest)
+        values, places = gather_elements(moved, -1, order)[..., :k], order[..., :k]
+    else:
+        values, places = ordered(moveaxis(input, at, -1), k, largest)
     return moveaxis(values, -1, at), moveaxis(places, -1, at)
 
 
