@@ -215,6 +215,14 @@ class _Lazy(ast.NodeTransformer):
             return node
         return located(_hook("sized", node.value, ast.Constant(node.attr)), node)
 
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        self.generic_visit(node)
+        return _comprehended(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        self.generic_visit(node)
+        return _comprehended(node)
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         text = ast.unparse(node.test)
         self.generic_visit(node)
@@ -253,8 +261,44 @@ def _hook(name: str, *args: ast.expr) -> ast.Call:
 
 
 def _later(expression: ast.expr) -> ast.Lambda:
-    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.Lambda(args=nothing, body=expression)
+    return ast.Lambda(args=_arguments([]), body=expression)
+
+
+def _comprehended(node: ast.ListComp | ast.GeneratorExp) -> ast.AST:
+    """A comprehension with one `for` as a call, which is told what it goes over, and how an element is computed."""
+    (part, *others), items = node.generators, "items_"
+    names = [part.target] if isinstance(part.target, ast.Name) else getattr(part.target, "elts", [])
+    if others or part.is_async or not all(isinstance(n, ast.Name) for n in names) or not names:
+        return node
+    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
+        return node
+    own = copy.deepcopy(node)
+    own.generators[0].iter = ast.Name(id=items, ctx=ast.Load())
+    test = _all(part.ifs)
+    made = [_of(names, part.target, e) if e is not None else ast.Constant(None) for e in (node.elt, test)]
+    return located(_hook("comprehended", part.iter, ast.Lambda(args=_arguments([items]), body=own), *made), node)
+
+
+def _all(tests: list[ast.expr]) -> ast.expr | None:
+    made = None
+    for test in reversed(tests):
+        made = test if made is None else _hook("and_", _later(test), _later(made))
+    return made
+
+
+def _of(names: list[Any], target: ast.expr, value: ast.expr) -> ast.Lambda:
+    """An expression as a function of an item, which these names stand for."""
+    ids = [n.id for n in names]
+    if isinstance(target, ast.Name):
+        return ast.Lambda(args=_arguments(ids), body=value)
+    item = ast.Starred(ast.Name(id="item_", ctx=ast.Load()), ctx=ast.Load())
+    parts = ast.Call(func=ast.Lambda(args=_arguments(ids), body=value), args=[item], keywords=[])
+    return ast.Lambda(args=_arguments(["item_"]), body=parts)
+
+
+def _arguments(names: list[str]) -> ast.arguments:
+    args = [ast.arg(arg=n) for n in names]
+    return ast.arguments(posonlyargs=[], args=args, kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
 def _tested(test: ast.expr) -> ast.expr:

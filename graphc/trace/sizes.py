@@ -18,7 +18,7 @@ from typing import Any, Self
 from graphc import dispatch
 from graphc.errors import is_library
 from graphc.ops import functional as F
-from graphc.ops.tensor.deferred import Deferred
+from graphc.ops.tensor.deferred import Deferred, Stacked
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Fixed, Nest, Structure, fixed_values, flatten, unflatten
 
@@ -398,6 +398,9 @@ def decided(x: Any) -> Any:
 def measured(tree: Any) -> Any:
     """The same with tensors in place of sizes, in containers, too."""
     leaves, structure = flatten(tree)
+    for x in fixed_values(structure):
+        if isinstance(x, Stacked):
+            raise x.refused()
     if not any(isinstance(x, Deferred) for x in fixed_values(structure)):
         return tree
 

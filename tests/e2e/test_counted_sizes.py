@@ -377,7 +377,7 @@ def by_the_root(x: Any, m: Any) -> Any:
 
 
 REFUSED: list[tuple[Function, type[Exception], str]] = [
-    (listed, TraceTypeError, "how many turns there are"),
+    (listed, TypeError, "tensors must be Tensors"),
     (steps_of_it, TraceTypeError, "the step of a range"),
     (numbers_of_floats, TraceTypeError, "which is no integer"),
     (other_shapes, ShapeError, "tensors of different shapes"),
