@@ -135,7 +135,7 @@ class Masking:
         zeroed = node.op.name == "Grad" or not self.zeroed.isdisjoint(node.inputs)
         if padded and node.op.name == "Grad" and not self.zeroed.isdisjoint(node.inputs[: node.attrs["ys"]]):
             raise refusal(node, "it differentiates what depends on the gradient for a padded value")
-        entered = self._enter(node, frame) if padded or self._counts_inside(node) else None
+        entered = self._enter(node, frame) if padded or self._counts_inside(node) or self._is_asked(node) else None
         if not padded and node.id not in self.counted and entered is None:
             found = self._unpadded(node, probe, frame)
         else:
@@ -182,6 +182,11 @@ class Masking:
 
     def _counts_inside(self, node: Node) -> bool:
         return any(n.id in self.counted for _, graph in node.graphs() for _, n in walk(graph))
+
+    def _is_asked(self, node: Node) -> bool:
+        """Whether a branch in this node is to tell how many it sees of something."""
+        inner = [g for _, graph in node.graphs() for g in (graph, *(h for _, n in walk(graph) for _, h in n.graphs()))]
+        return any(branch is g for branch, _ in self.made.seen for g in inner)
 
     def _enter(self, node: Node, frame: Frame) -> Entered | None:
         """What a node with graphs becomes while these are visited."""

@@ -15,6 +15,7 @@ from graphc.errors import TraceError, user_loc
 from graphc.frames import may_be_caught
 from graphc.ir import Node, TensorType, Value
 from graphc.ops import functional as F
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace.sizes import Count, Extreme, Shape, Size, Sum
 
@@ -252,6 +253,41 @@ def found(recorder: GraphRecorder, mask: Tensor, name: str) -> Tensor:
     if known is not None:
         return known[0].wrap(known[1].outputs[0])
     return recorder.wrap(counting.count(recorder, mask).outputs[0])
+
+
+def places_before(recorder: GraphRecorder, size: Deferred) -> Tensor:
+    """The places before a number that is not negative: int32. For one that no axis has as its size they are counted."""
+    if size.is_room:
+        return F.arange(size, dtype="int32")
+    return found(recorder, F.less(F.arange(size.bounds[1], dtype="int32"), size.tensor()), "a size")
+
+
+def size_of(recorder: GraphRecorder, x: Tensor) -> int | None:
+    """How many elements of a mask are true, as a size, of a tensor that is their sum; None for another one."""
+    counting = recorder.root.counting
+    if counting is None or not isinstance(x, TracedTensor) or _why_not(recorder) is not None:
+        return None
+    maker, value = _outermost(*x.handle)
+    node = _maker(maker, value)
+    if node is None or node.op.name != "ReduceSum" or maker.graph.type(node.inputs[0]).rank != len(node.attrs["axis"]):
+        return None
+    mask: Value | None = node.inputs[0]
+    while mask is not None and maker.graph.type(mask).dtype != "bool":
+        inner = _maker(maker, mask)
+        mask = inner.inputs[0] if inner is not None and inner.op.name == "Cast" else None
+    if mask is None:
+        return None
+    return recorder.shape_of(found(recorder, F.reshape(maker.wrap(mask), (-1,)), "a size"))[0]
+
+
+def _maker(recorder: GraphRecorder, value: Value) -> Node | None:
+    """The node of a value, past casts of numbers."""
+    while value.node in recorder.graph:
+        node = recorder.graph.node(value.node)
+        if node.op.name not in ("Cast", "Reshape") or recorder.graph.type(node.inputs[0]).size != 1:
+            return node
+        value = node.inputs[0]
+    return None
 
 
 def ranks(recorder: GraphRecorder, mask: Tensor, size: int) -> Tensor | None:

@@ -208,6 +208,11 @@ _SIGNS: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 
 
+_ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**",
+}  # fmt: skip
+
+
 class _Lazy(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
@@ -229,6 +234,14 @@ class _Lazy(ast.NodeTransformer):
         made = _hook("if_exp", node.test, _later(node.body), _later(node.orelse), ast.Constant(text))
         return located(made, node)
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """`a * b` of what may be a float and a size."""
+        self.generic_visit(node)
+        sign = _ARITHMETIC.get(type(node.op))
+        if sign is None or not _asks_right(node.left, node.right):
+            return node
+        return located(_hook("arithmetic", ast.Constant(sign), node.left, node.right), node)
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
         made = node.values[-1]
@@ -244,7 +257,10 @@ class _Lazy(ast.NodeTransformer):
         self.generic_visit(node)
         if len(node.ops) == 1:
             if not isinstance(node.ops[0], (ast.In, ast.NotIn)):
-                return node
+                sign, right = _SIGNS[type(node.ops[0])], node.comparators[0]
+                if isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not _asks_right(node.left, right):
+                    return node
+                return located(_hook("arithmetic", ast.Constant(sign), node.left, right), node)
             made = _hook("in_", node.left, node.comparators[0])
             return located(_hook("not_", made) if isinstance(node.ops[0], ast.NotIn) else made, node)
         links = [
@@ -252,6 +268,12 @@ class _Lazy(ast.NodeTransformer):
             for sign, operand in zip(node.ops, node.comparators, strict=True)
         ]
         return located(_hook("chained", node.left, *links), node)
+
+
+def _asks_right(left: ast.expr, right: ast.expr) -> bool:
+    """Whether an operand may be a float, which would not ask the one on its right, and that one a size."""
+    is_float = not isinstance(left, ast.Constant) or isinstance(left.value, float)
+    return is_float and not isinstance(right, (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.JoinedStr))
 
 
 def _hook(name: str, *args: ast.expr) -> ast.Call:

@@ -22,6 +22,15 @@ class Deferred(int):
     def bounds(self) -> tuple[int, int]:
         """The least and the largest number it may be."""
 
+    @property
+    def is_room(self) -> bool:
+        """Whether an axis may have it as its size as it is."""
+        return False
+
+    def at_most(self, other: int) -> int:
+        """The smaller of this and another number."""
+        return min(int(self), int(other))
+
     @abstractmethod
     def tensor(self) -> Tensor:
         """The number of the run, as a tensor that stands for a number."""
@@ -44,12 +53,12 @@ class Stacked:
         raise self.refused()
 
     def __getattr__(self, name: str) -> Any:
-        raise self.refused()
+        raise self.refused(f", and has no {name}")
 
-    def refused(self) -> TraceTypeError:
+    def refused(self, more: str = "") -> TraceTypeError:
         """The error of whoever asks for the list itself."""
         return TraceTypeError(
-            "a list of as many items as only the run tells is no Python list",
+            f"a list of as many items as only the run tells is no Python list{more}",
             code="GC120",
             loc=user_loc(),
             help="use the tensor of its items, ops.stack([...]), or their sum(...)",
