@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from graphc.errors import ArgumentValueError, ExportError, GraphcError, PaddingError, TraceError, user_loc
-from graphc.ir import Graph
+from graphc.ir import Graph, walk
 from graphc.nn.cell.cell import Cell
 from graphc.ops.declared.padding import Axes
 from graphc.ops.tensor.tensor import Tensor, require_array
@@ -239,6 +239,9 @@ class Counted:
     def _settle(self, mask: Mask, trials: Trials) -> None:
         """Let the graph tell what branches see in which something is raised, for what is counted around them."""
         begin, entered = len(trials.given), trials.made.entered
+        # Of a branch that nobody needs nothing is left, so that it raises nothing.
+        left = {id(graph) for graph, _ in walk(trials.first.graph)}
+        self.wrong = [w for w in self.wrong if w.inside < 0 or id(entered[w.inside].graph) in left]
         self.wrong = [w for w in self.wrong if not any(v is not w and v.covers(w) for v in self.wrong)]
         asked = [
             (entered[w.inside].graph, s)

@@ -61,11 +61,15 @@ class View:
         self._graph.set_node(self.node.id, inputs=inputs)
 
     def fill(self) -> None:
-        """Fill the padding of all operands."""
+        """Fill the padding of all operands. Where there is nothing to copy, which may be NaN, with a number."""
         inputs = list(self._graph.node(self.node.id).inputs)
-        for i, axes in enumerate(self.axes):
-            if any(map(looseness, axes)):
-                inputs[i] = self._frame.fill(self.b, inputs[i], self.types[i], axes)
+        for i, (type, axes) in enumerate(zip(self.types, self.axes, strict=True)):
+            loose, parts = max(map(looseness, axes), default=0), self._masking.parts(axes)
+            if loose:
+                inputs[i] = self._frame.fill(self.b, inputs[i], type, axes)
+            if loose > 2 and parts and type.is_float:
+                some = self._frame.some(self.b, parts)
+                inputs[i] = self.b.Select(some, inputs[i], self.b.constant(0.5, type.dtype))
         self._graph.set_node(self.node.id, inputs=inputs)
         self.axes = [tuple(map(tight, axes)) for axes in self.axes]
 
@@ -104,6 +108,10 @@ class View:
         if not is_padded(axis):
             return self.b.Fill(dtype="bool", shape=(size,), value=1)  # type: ignore[no-any-return]
         return self._frame.mask(self.b, TensorType("bool", (size,)), (axis,), [0])
+
+    def some(self, axis: Axis) -> Value | None:
+        parts = self._masking.parts((axis,))
+        return self._frame.some(self.b, parts) if parts else None
 
     def carries(self, count: int) -> list[Axes]:
         loose = self._masking.loose

@@ -175,6 +175,22 @@ def test_however_they_run(how: dict[str, Any]) -> None:
             agrees(INSIDE[name], floats(67), masks((67,)))
 
 
+def for_nobody(x: Any, m: Any) -> Any:
+    """What a branch computes for nobody is not computed, and raises nothing."""
+    s, made = x[m], x.sum()
+    if 0 < len(s) <= 3:
+        middle = s[len(s) // 2] if len(s) > 1 else x.min()  # noqa: F841
+        made = made * 2
+    return made
+
+
+def test_what_nobody_needs() -> None:
+    step = graphc.compile(Net(for_nobody), floats(9), np.ones(9, bool))
+    for count in range(9):
+        mask = np.arange(9) < count
+        close(step(floats(9), mask), for_nobody(Tensor(floats(9)), Tensor(mask)))
+
+
 #: Of x, and m of its shape, with several errors where there are few: the first one is raised.
 FIRST: dict[str, Function] = {
     "one after the other": lambda x, m: x[m].max() + x[m][1],

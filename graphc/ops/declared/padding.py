@@ -153,6 +153,10 @@ class Padded(Protocol):
         """bool[size]: which places of an axis are real."""
         ...
 
+    def some(self, axis: Axis) -> Value | None:
+        """bool[]: whether there is anything along an axis; None where there is in any case."""
+        ...
+
     def carries(self, count: int) -> list[Axes]:
         """The axes of what a loop begins with: of these, with looser padding where turns are known to leave that."""
         ...
@@ -312,6 +316,10 @@ def softmax(p: Padded) -> list[Axes]:
     if not is_padded(axes[last]):
         return alike(p)
     p.mask(0, [last], -np.inf)
+    some = p.some(axes[last])
+    if some is not None and p.node.op.name == "Softmax":
+        # Of nothing at all it is NaN, by which a product may go on.
+        p.become(p.b.Select(some, p.b.Softmax(p.input(0)), p.b.constant(0, p.types[0].dtype)))
     return [(*axes[:last], loosened(axes[last], 1 if p.node.op.name == "Softmax" else 3))]
 
 
