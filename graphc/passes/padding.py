@@ -135,7 +135,8 @@ class Masking:
         zeroed = node.op.name == "Grad" or not self.zeroed.isdisjoint(node.inputs)
         if padded and node.op.name == "Grad" and not self.zeroed.isdisjoint(node.inputs[: node.attrs["ys"]]):
             raise refusal(node, "it differentiates what depends on the gradient for a padded value")
-        entered = self._enter(node, frame) if padded or self._counts_inside(node) or self._is_asked(node) else None
+        inside = padded or self._counts_inside(node) or self._is_asked(node) or self._varies_inside(node)
+        entered = self._enter(node, frame) if inside else None
         if not padded and node.id not in self.counted and entered is None:
             found = self._unpadded(node, probe, frame)
         else:
@@ -165,7 +166,8 @@ class Masking:
             if node.op.name == op and node.attrs[name] != probe.attrs[name]:
                 raise refusal(node, f"{what} depends on the size")
         for _, inner in node.graphs():
-            self._same(inner)
+            for _, differing in self._differing(inner):
+                raise refusal(differing, "a number inside of a loop or branch depends on the size")
         found = [self._guess(a, b, node, frame) for a, b in zip(node.types, probe.types, strict=True)]
         if node.op.name == "Constant":
             return [self._constant(node, probe, found[0], frame)]
@@ -253,13 +255,17 @@ class Masking:
 
     # ---- what both traces show
 
-    def _same(self, graph: Graph) -> None:
-        """PaddingError where a number or size inside of a loop or branch that sees nothing padded is another one."""
-        for _, node in walk(graph):
+    def _differing(self, graph: Graph) -> Iterator[tuple[Graph, Node]]:
+        """The numbers and sizes inside of a loop or branch that are others in the second trace."""
+        for owner, node in walk(graph):
             probe = self.probes[node.id]
             values = [n.attrs["value"].array for n in (node, probe) if n.op.name == "Constant"]
             if node.types != probe.types or (values and not equal(*values)):
-                raise refusal(node, "a number inside of a loop or branch depends on the size")
+                yield owner, node
+
+    def _varies_inside(self, node: Node) -> bool:
+        """Whether something in a loop or branch is as large as what is counted, though it is given nothing that is."""
+        return bool(self.counted) and any(True for _, graph in node.graphs() for _ in self._differing(graph))
 
     def _require(self, node: Node, probe: Node, found: Sequence[Axes]) -> None:
         """PaddingError where the second trace has other sizes than the axes say."""

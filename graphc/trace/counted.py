@@ -57,6 +57,7 @@ class Counting:
     others   axes that only happen to be as large
     ends     whether the first place that is counted ends the trace
     wanted   the types that the node of this id, of an op, is to have where its own rule refuses; None: it raises
+    seen     the nodes of this trace, if it finds sizes, by their ids
     nodes    of all places that have been counted, those of parts that have been thrown away too; `recorders`: of their graphs
     owners   for each the innermost branch, or body of a loop, around it, which need not be run: its number, -1 for none
     entered  the recorders of subgraphs, by number
@@ -78,6 +79,7 @@ class Counting:
         self.room, self.finds, self.others = room, others is not None, others or ()
         self.sizes: Found | None = {} if sizes is None and self.finds else sizes
         self.wanted: Callable[[int, str], Types | None] = wanted or (lambda id, op: None)
+        self.seen: dict[int, Node] = {}
         self.nodes: list[Node] = []
         self.recorders: list[GraphRecorder] = []
         self.owners: list[int] = []
@@ -93,6 +95,11 @@ class Counting:
     def sure(self) -> bool:
         """Whether it is known of another trace that something is counted."""
         return self.sizes is not None
+
+    def note(self, node: Node) -> None:
+        """Keep a node in mind, of which nothing may be left in the graph."""
+        if self.finds:
+            self.seen[node.id] = node
 
     def enter(self, recorder: GraphRecorder) -> int:
         """The number of a recorder of a subgraph."""
@@ -171,8 +178,7 @@ class Counting:
             return None
         if node.op.name == "Concat":
             return made
-        less = graph.type(node.inputs[0]).shape[axis] - size
-        return Sum(0, ((Extreme(True, made.plus(Sum(-less, ())), Sum(0, ())), 1),)) if less < size else None
+        return _sliced(made, graph.type(node.inputs[0]).shape[axis], node.attrs["begin"][axis], size)
 
     def tensor(self, recorder: GraphRecorder, place: int) -> Tensor:
         """How many there are in one place, as a number."""
@@ -211,6 +217,26 @@ class Counting:
             self.caught.append(error)
         self.errors.append((inside, error, recorder.graph.ids.next))
         return True
+
+
+def _sliced(whole: Sum, room: int, begin: int, size: int) -> Sum:
+    """What a slice leaves of a size that a trace has this room for; what lies beyond all there can be counts from the end."""
+    if size == room:
+        return whole
+    most, none = whole.bounds[1], Sum(0, ())
+
+    def extreme(largest: bool, one: Sum, other: Sum) -> Sum:
+        return Sum(0, ((Extreme(largest, one, other), 1),))
+
+    def end(place: int) -> Sum:
+        if place > most and room - place <= most:
+            return extreme(True, whole.plus(Sum(place - room, ())), none)
+        return extreme(False, whole, Sum(place, ())) if place else none
+
+    first, last = end(begin), end(begin + size)
+    if begin + size == room:
+        last = whole
+    return extreme(True, last.plus(first, -1), none)
 
 
 def _at(error: Exception) -> Any:

@@ -171,7 +171,10 @@ class GraphRecorder(dispatch.Recorder):
             values = [
                 x.handle[1] if type(x) is TracedTensor and x.handle[0] is self else self.resolve(x) for x in operands
             ]
-            return add()
+            node = add()
+            if self.root.counting is not None:
+                self.root.counting.note(node)
+            return node
         except GraphcError as error:
             if error.loc is loc:
                 error.loc = executed

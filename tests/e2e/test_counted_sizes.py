@@ -329,7 +329,24 @@ def largest_of_few(x: Any, m: Any) -> Any:
     return ops.topk(s[:, 0], min(n, 3)), ops.topk(s, n // 2, 0, False), ops.topk(x, min(n, 4))[0]
 
 
+def sizes_of_ends(x: Any, m: Any) -> Any:
+    s = x[m]
+    parts = s[1:], s[:-1], s[-3:], s[2:4], s[:6], s[:7], s[5:], s[:1][:1], s[1:][:2], s[:3][1:]
+    return [len(v) for v in parts], s[:2].sum() if len(s[:2]) == 2 else s.sum() * 0
+
+
+def ends_row_by_row(x: Any, m: Any) -> Any:
+    a, b = x[m][:3], x[m][-2:]
+    t = sum(r.max() for r in a) + x[0, 0]
+    for r, q in zip(a, b, strict=False):
+        t = t + (r * q).sum()
+    for i in range(len(b)):
+        t = t + b[i].sum() * i
+    return t, a / max(len(a), 1), [r * 2 for r in a][0] if len(a) else x[0]
+
+
 WORKS = [
+    sizes_of_ends, ends_row_by_row,
     floats_beside_sizes, powers, over_nothing, shares, rows_at_sizes, the_middle, made_as_large, packed, every_few,
     largest_of_few,
     any_of_them, one_number_of_them, in_a_branch, numbers_of_it, weights_of_it, sizes_and_shapes, between, two_of_them,
