@@ -56,6 +56,7 @@ class Counting:
     finds    whether this trace finds them
     others   axes that only happen to be as large
     ends     whether the first place that is counted ends the trace
+    fixed    whether all other sizes are the same in every call
     wanted   the types that the node of this id, of an op, is to have where its own rule refuses; None: it raises
     seen     the nodes of this trace, if it finds sizes, by their ids
     nodes    of all places that have been counted, those of parts that have been thrown away too; `recorders`: of their graphs
@@ -74,7 +75,9 @@ class Counting:
         sizes: Found | None = None,
         others: Collection[Key] | None = None,
         ends: bool = False,
+        fixed: bool = True,
     ) -> None:
+        self.fixed = fixed
         self._ends = ends
         self.room, self.finds, self.others = room, others is not None, others or ()
         self.sizes: Found | None = {} if sizes is None and self.finds else sizes
@@ -291,7 +294,7 @@ def places_before(recorder: GraphRecorder, size: Deferred) -> Tensor:
 def size_of(recorder: GraphRecorder, x: Tensor) -> int | None:
     """How many elements of a mask are true, as a size, of a tensor that is their sum; None for another one."""
     counting = recorder.root.counting
-    if counting is None or not isinstance(x, TracedTensor) or _why_not(recorder) is not None:
+    if counting is None or not counting.fixed or not isinstance(x, TracedTensor) or _why_not(recorder) is not None:
         return None
     maker, value = _outermost(*x.handle)
     node = _maker(maker, value)

@@ -210,6 +210,9 @@ class Size(Deferred):
     def at_most(self, other: int) -> int:
         return extreme(self, other, largest=False)
 
+    def at_least(self, other: int) -> int:
+        return extreme(self, other, largest=True)
+
     def _shifted(self, other: Any, value: Any, times: int, own: int = 1) -> Any:
         """The sum of this and of another number, each some times, if it is one; `value` is it here."""
         if not is_size(other):

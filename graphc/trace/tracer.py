@@ -77,6 +77,11 @@ class Tracer(GraphRecorder):
     def found(self, mask: Tensor, name: str) -> Tensor:
         return counted.found(self, mask, name)
 
+    @property
+    def has_fixed_sizes(self) -> bool:
+        counting = self.root.counting
+        return counting is None or counting.fixed
+
     def size_of(self, x: Tensor) -> int | None:
         return counted.size_of(self, x)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, ops
+from graphc import Tensor, nn, ops
 from graphc.debug import debug
 from graphc.errors import GraphcError, PaddingError, ShapeError, TraceError
 from graphc.ops.functional.core import IndexRangeError
@@ -173,6 +173,32 @@ def test_however_they_run(how: dict[str, Any]) -> None:
     with debug(**how):
         for name in ("the_largest", "in_turns", "in_a_scan"):
             agrees(INSIDE[name], floats(67), masks((67,)))
+
+
+class Normalized(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(4)
+
+    def construct(self, x: Any, m: Any) -> Any:
+        made = x.sum(0)
+        if m.sum() > 1:
+            s = x[m]
+            made = self.norm(s)[0] + s.var(0, ddof=1) + graphc.mint.std(s, 0)
+        return made
+
+
+def test_what_is_divided_by_one_less_than_there_are() -> None:
+    cell, other = Normalized().set_train(), Normalized().set_train()
+    step, x = graphc.compile(cell, floats(6, 4), np.ones(6, bool)), floats(6, 4)
+    for count in (6, 3, 0, 2, 1, 5):
+        mask = np.arange(6) < count
+        graphc.set_context(mode=graphc.PYNATIVE_MODE)
+        wanted = other(Tensor(x), Tensor(mask))
+        graphc.set_context(mode=graphc.GRAPH_MODE)
+        close(step(x, mask), wanted)
+    for mine, others in zip(cell.get_parameters(), other.get_parameters(), strict=True):
+        close(mine.value(), others.value())
 
 
 def for_nobody(x: Any, m: Any) -> Any:

@@ -159,3 +159,12 @@ def left_over(x: Any, m: Any) -> Any:
 )
 def test_what_cannot_be_gone_over(body: Function, kind: Any, why: str) -> None:
     refused(lambda: graphc.compile(Net(body), floats(6, 4), np.ones(6, bool)), "test_counted_loops.py", kind, why)
+
+
+@pytest.mark.parametrize("body", [overlapping, numbers, extremes])
+def test_in_buckets(body: Function) -> None:
+    step = graphc.compile(Net(body), floats(4, 4), np.ones(4, bool), buckets=(4, 8))
+    for n in (4, 2, 7, 5):
+        for count in range(0, n + 1, 2):
+            mask = np.arange(n) < count
+            close(step(floats(n, 4), mask), body(Tensor(floats(n, 4)), Tensor(mask)))

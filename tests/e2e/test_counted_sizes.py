@@ -326,7 +326,8 @@ def every_few(x: Any, m: Any) -> Any:
 
 def largest_of_few(x: Any, m: Any) -> Any:
     s, n = x[m], len(x[m])
-    return ops.topk(s[:, 0], min(n, 3)), ops.topk(s, n // 2, 0, False), ops.topk(x, min(n, 4))[0]
+    few = ops.topk(s[:, 0], max(int(n * 0.5), min(n, 1)))
+    return few, ops.topk(s[:, 0], min(n, 3)), ops.topk(s, n // 2, 0, False), ops.topk(x, min(n, 4))[0]
 
 
 def sizes_of_ends(x: Any, m: Any) -> Any:
@@ -342,7 +343,8 @@ def ends_row_by_row(x: Any, m: Any) -> Any:
         t = t + (r * q).sum()
     for i in range(len(b)):
         t = t + b[i].sum() * i
-    return t, a / max(len(a), 1), [r * 2 for r in a][0] if len(a) else x[0]
+    rows = [r * 2 for r in a]
+    return t, a / max(len(a), 1), rows[0] if len(a) else x[0]
 
 
 WORKS = [

@@ -14,7 +14,7 @@ from graphc.ops.functional.create import arange
 from graphc.ops.functional.dynamic import places_of
 from graphc.ops.functional.elementwise import add, equal, floor_mod, greater_equal, less, logical_and, maximum, sub
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.rooms import first_places, sized
+from graphc.ops.functional.rooms import first_places, is_certain, sized
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -97,7 +97,7 @@ def _places(x: Tensor, axis: int, item: slice) -> Tensor:
             help="turn the axis round: x[::-1][:k]",
         )
     size, start, stop = shape_of(x)[axis], sized(item.start), sized(item.stop)
-    from_first = start is None or (type(start) is int and start == 0)
+    from_first = (start is None or (type(start) is int and start == 0)) and is_certain(size)
     if step == 1 and from_first and isinstance(stop, Deferred) and stop.bounds[0] >= 0:
         stop = stop.at_most(size)
         return first_places(stop) if isinstance(stop, Deferred) else arange(stop, dtype="int32")

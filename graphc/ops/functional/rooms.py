@@ -18,6 +18,12 @@ def first_places(size: Deferred) -> Tensor:
     return places
 
 
+def is_certain(size: int) -> bool:
+    """Whether a size is that of every call, or one that the run tells."""
+    active: Any = dispatch.recorder.get()
+    return isinstance(size, Deferred) or bool(active.has_fixed_sizes)
+
+
 def with_rooms(shape: Any) -> Any:
     """A shape, or a size, of which every size is one that an axis can have. TraceError GC120 for one that may be negative."""
     if isinstance(shape, (tuple, list)):

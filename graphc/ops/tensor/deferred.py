@@ -31,6 +31,10 @@ class Deferred(int):
         """The smaller of this and another number."""
         return min(int(self), int(other))
 
+    def at_least(self, other: int) -> int:
+        """The larger of this and another number."""
+        return max(int(self), int(other))
+
     @abstractmethod
     def tensor(self) -> Tensor:
         """The number of the run, as a tensor that stands for a number."""
