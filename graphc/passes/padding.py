@@ -251,7 +251,9 @@ class Masking:
     def parts(self, axes: Axes) -> frozenset[Factor]:
         """The factors of axes of which there may be none."""
         symbols = self.counted.values()
-        return frozenset(Factor(0, f.symbol, max(f.less, 0)) for axis in axes for f in axis if f.symbol in symbols)
+        return frozenset(
+            Factor(0, f.symbol, f.less) for axis in axes for f in axis if f.symbol in symbols and f.less >= 0
+        )
 
     # ---- what both traces show
 

@@ -84,6 +84,9 @@ OF_ROWS: dict[str, Function] = {
     "runs of rows": lambda x, m: ops.unique_consecutive(ops.floor(x), True, True, dim=0),
     "norms": lambda x, m: (ops.layer_norm(x[m], (3,), ops.ones(3), ops.zeros(3), 1e-5), ops.norm(x[m], dim=1)),
     "attention": lambda x, m: ops.matmul(ops.softmax(ops.matmul(x[m], x[m].T), -1), x[m]),
+    "one more": lambda x, m: (lambda y, z: (y * y, ops.exp(z) / y, ops.softmax(y, 0), y.mean(), y.max()))(
+        ops.cat((x[m], x[:1])), ops.cat((ops.ones((1, 3)), x[m]))
+    ),
     "looked at": lambda x, m: (lambda h: (ops.softmax(x @ h.T, -1) @ h, ops.softmax(h @ h.T, -1) @ h))(x[m] * 2 + 1),
     "looked at, logarithms": lambda x, m: (lambda h: ops.log_softmax(x @ h.T, -1) @ h)(x[m] * 2 + 1),
     "softmax across": lambda x, m: (ops.softmax(x.T[:, m], 0), ops.log_softmax(ops.tile(x, (1, 7))[m], 0)),
