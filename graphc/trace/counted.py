@@ -129,12 +129,12 @@ class Counting:
         self.owners.append(self.around(recorder.number)[0])
         return node
 
-    def shape(self, recorder: GraphRecorder, x: TracedTensor) -> tuple[int, ...]:
+    def shape(self, x: TracedTensor) -> tuple[int, ...]:
         """The shape of a tensor, with sizes that know what is counted."""
         if self.sizes is None:
             return x.shape
-        _, value = x.handle
-        made = [self._size(recorder, (*value, axis), size) for axis, size in enumerate(x.shape)]
+        maker, value = x.handle
+        made = [self._size(maker, (*value, axis), size) for axis, size in enumerate(x.shape)]
         return Shape(made) if any(isinstance(size, Size) for size in made) else x.shape
 
     def _size(self, recorder: GraphRecorder, key: Key, size: int) -> int:

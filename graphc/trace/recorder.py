@@ -100,7 +100,7 @@ class GraphRecorder(dispatch.Recorder):
     def shape_of(self, x: Tensor) -> tuple[int, ...]:
         """The shape of a tensor as users see it: sizes that are counted know it."""
         counting = self.root.counting
-        return counting.shape(self, x) if counting is not None and type(x) is TracedTensor else x.shape
+        return counting.shape(x) if counting is not None and type(x) is TracedTensor else x.shape
 
     @property
     def compared(self) -> bool:

@@ -210,11 +210,22 @@ def for_nobody(x: Any, m: Any) -> Any:
     return made
 
 
-def test_what_nobody_needs() -> None:
-    step = graphc.compile(Net(for_nobody), floats(9), np.ones(9, bool))
+def few_of_outside(x: Any, m: Any) -> Any:
+    """What a branch asks the size of is sliced outside of it."""
+    s, few, made = x[m], x[m][:2], x.sum()
+    if s.sum() > 0:
+        if 0 < len(few) <= 1:
+            made = made + few.sum()
+        made = made * 2
+    return made, ops.softmax(x[9:], 0)
+
+
+@pytest.mark.parametrize("body", [for_nobody, few_of_outside])
+def test_what_branches_ask_and_nobody_needs(body: Function) -> None:
+    step = graphc.compile(Net(body), floats(9), np.ones(9, bool))
     for count in range(9):
         mask = np.arange(9) < count
-        close(step(floats(9), mask), for_nobody(Tensor(floats(9)), Tensor(mask)))
+        close(step(floats(9), mask), body(Tensor(floats(9)), Tensor(mask)))
 
 
 #: Of x, and m of its shape, with several errors where there are few: the first one is raised.
