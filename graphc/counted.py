@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from graphc.errors import ArgumentValueError, ExportError, GraphcError, PaddingError, TraceError, user_loc
-from graphc.ir import Graph
+from graphc.ir import Graph, walk
 from graphc.nn.cell.cell import Cell
 from graphc.ops.declared.padding import Axes
 from graphc.ops.tensor.tensor import Tensor, require_array
@@ -24,7 +24,7 @@ from graphc.passes.padded_graph import Known, Masked, Sizes, counting_nodes
 from graphc.passes.padded_view import HELP
 from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, trace
-from graphc.trace.counted import Coincidence, Found, Key
+from graphc.trace.counted import Begun, Coincidence, Found, Key
 from graphc.trials import Rooms, Trials
 
 #: Makes a graph that is right for all counts, given what traces have shown.
@@ -239,6 +239,9 @@ class Counted:
     def _settle(self, mask: Mask, trials: Trials) -> None:
         """Let the graph tell what branches see in which something is raised, for what is counted around them."""
         begin, entered = len(trials.given), trials.made.entered
+        # Of a branch that nobody needs nothing is left, so that it raises nothing.
+        left = {id(graph) for graph, _ in walk(trials.first.graph)}
+        self.wrong = [w for w in self.wrong if w.inside < 0 or id(entered[w.inside].graph) in left]
         self.wrong = [w for w in self.wrong if not any(v is not w and v.covers(w) for v in self.wrong)]
         asked = [
             (entered[w.inside].graph, s)
@@ -325,15 +328,13 @@ def trace_counted(cell: Cell, leaves: list[Tensor], structure: Structure) -> tup
 
 
 def trace_uncounted(again: Callable[[Counting], Traced]) -> Traced | None:
-    """A trace in which nothing is counted. None where something is: what such a trace gives, or raises, says nothing."""
-    first = Counting(Rooms().room)
+    """A trace in which nothing is counted. None where something is: that ends it, as sizes are not told apart in it, so that it
+    may go on for ever.
+    """
     try:
-        traced = again(first)
-    except Exception:
-        if not first.nodes:
-            raise
+        return again(Counting(Rooms().room, ends=True))
+    except Begun:
         return None
-    return None if first.nodes else traced
 
 
 def trace_all(

@@ -90,9 +90,11 @@ class PaddedStep(CompiledStep):
         sizes = self._plan.sizes
 
         def again(counting: Counting) -> Traced:
+            counting.fixed = False
             return trace(cell, leaves, structure, counting, apart=True)
 
         def probe(counting: Counting) -> Traced:
+            counting.fixed = False
             try:
                 return trace(cell, self._plan.examples(leaves, sizes.probe), structure, counting, apart=True)
             except GraphcError as error:
@@ -132,7 +134,7 @@ class PaddedStep(CompiledStep):
         if lengths not in self._found:
             with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
                 examples = self._plan.examples(self._examples, lengths)
-                counting = Counting(Rooms().room, sizes=self._sizes)
+                counting = Counting(Rooms().room, sizes=self._sizes, fixed=False)
                 try:
                     traced = trace(cell, examples, self._structure, counting, apart=True)
                 except Coincidence:

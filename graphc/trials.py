@@ -127,14 +127,11 @@ class Trials:
         return Counting(room, wanted, self.made.sizes)
 
     def _thrown_away(self, id: int, op: str, known: Mapping[int, int]) -> tuple[TensorType, ...] | None:
-        """What a node of a turn that is thrown away is to be: its sizes alone tell what they have to do with."""
-        recorder = next((r for r in self.made.entered if id in r.graph and self.made.is_thrown_away(r)), None)
-        if recorder is None or recorder.graph.node(id).op.name != op:
+        """What a node that is thrown away is to be: its sizes alone tell what they have to do with."""
+        node = self.made.seen.get(id)
+        if node is None or node.op.name != op:
             return None
-        return tuple(
-            TensorType(t.dtype, tuple(self._for(size, known) for size in t.shape))
-            for t in recorder.graph.node(id).types
-        )
+        return tuple(TensorType(t.dtype, tuple(self._for(size, known) for size in t.shape)) for t in node.types)
 
     def _for(self, size: int, known: Mapping[int, int]) -> int:
         """A size of the first trace as it is for these counts."""

@@ -107,9 +107,11 @@ class Masked:
 
     def check(self, graph: Graph, lengths: Sequence[int]) -> None:
         """PaddingError where a trace with these lengths is not what the graph was made for: two sizes have not shown it."""
-        lengths = self.all_lengths(lengths)
         others = {n.id: n for _, n in walk(graph)}
         nodes = [n for _, n in walk(self.traced)]
+        if len(lengths) + len(self.derived) != len(self.names):
+            raise refusal(nodes[-1], "construct counts something else for this size: Python decides by the size")
+        lengths = self.all_lengths(lengths)
         compare(nodes, others, self.names, lengths)
         if self.traced.results != graph.results or self.traced.updates != graph.updates:
             raise refusal(nodes[-1], f"construct returns or assigns something else for {_said(self.names, lengths)}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Never
 
 from graphc.errors import PaddingError
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
 from graphc.ir.op import Scalar
-from graphc.ops.declared.padding import Axes, Axis, is_easy, is_padded, looseness, tight
+from graphc.ops.declared.padding import Axes, Axis, is_easy, is_padded, loosened, looseness, tight
 
 if TYPE_CHECKING:
     from graphc.passes.padded_frames import Entered, Frame
@@ -21,6 +21,14 @@ HELP = "compile it for each size, without buckets, or mask the padding in constr
 
 #: Ops whose first operand is the result but for what the others bring: it goes somewhere where these are nothing.
 _PASSED_ON = frozenset({"Scatter", "ScatterElements"})
+
+
+class Looser(Exception):
+    """Turns leave looser padding in what loops carry than these begin with. places: loops, by their id, and what of each."""
+
+    def __init__(self, places: Collection[tuple[int, int]]) -> None:
+        super().__init__(places)
+        self.places = places
 
 
 class View:
@@ -53,11 +61,15 @@ class View:
         self._graph.set_node(self.node.id, inputs=inputs)
 
     def fill(self) -> None:
-        """Fill the padding of all operands."""
+        """Fill the padding of all operands. Where there is nothing to copy, which may be NaN, with a number."""
         inputs = list(self._graph.node(self.node.id).inputs)
-        for i, axes in enumerate(self.axes):
-            if any(map(looseness, axes)):
-                inputs[i] = self._frame.fill(self.b, inputs[i], self.types[i], axes)
+        for i, (type, axes) in enumerate(zip(self.types, self.axes, strict=True)):
+            loose, parts = max(map(looseness, axes), default=0), self._masking.parts(axes)
+            if loose:
+                inputs[i] = self._frame.fill(self.b, inputs[i], type, axes)
+            if loose > 2 and parts and type.is_float:
+                some = self._frame.some(self.b, parts)
+                inputs[i] = self.b.Select(some, inputs[i], self.b.constant(0.5, type.dtype))
         self._graph.set_node(self.node.id, inputs=inputs)
         self.axes = [tuple(map(tight, axes)) for axes in self.axes]
 
@@ -96,6 +108,20 @@ class View:
         if not is_padded(axis):
             return self.b.Fill(dtype="bool", shape=(size,), value=1)  # type: ignore[no-any-return]
         return self._frame.mask(self.b, TensorType("bool", (size,)), (axis,), [0])
+
+    def some(self, axis: Axis) -> Value | None:
+        parts = self._masking.parts((axis,))
+        return self._frame.some(self.b, parts) if parts else None
+
+    def carries(self, count: int) -> list[Axes]:
+        loose = self._masking.loose
+        return [
+            tuple(loosened(a, 3) for a in axes) if (self.node.id, k) in loose else axes
+            for k, axes in enumerate(self.axes[:count])
+        ]
+
+    def carry_loosely(self, places: Sequence[int]) -> Never:
+        raise Looser({(self.node.id, k) for k in places})
 
     def counts(self) -> int:
         return self._masking.counted[self.node.id]

@@ -16,7 +16,7 @@ what it returns. Of these nothing can be looked up; but a constant may be the le
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from graphc.ops.declared.padding import (
 from graphc.passes.padded_arrays import real_part
 from graphc.passes.padded_frames import Entered, Frame
 from graphc.passes.padded_graph import Known, Masked, Sizes, compare, counting_nodes, equal
-from graphc.passes.padded_view import View, refusal
+from graphc.passes.padded_view import Looser, View, refusal
 
 
 def masked(graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes, known: Known | None = None) -> Masked:
@@ -48,11 +48,21 @@ def masked(graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes,
 
     Raises PaddingError, with the user's line, for what cannot be exact.
     """
-    return Masking(graph, probe, sizes, known or Known()).run(inputs)
+    loose: set[tuple[int, int]] = set()
+    while True:
+        try:
+            return Masking(graph, probe, sizes, known or Known(), loose).run(inputs)
+        except Looser as found:
+            loose.update(found.places)
 
 
 class Masking:
-    def __init__(self, graph: Graph, probe: Graph, sizes: Sizes, known: Known) -> None:
+    """loose: loops, by their id, and what of each of them is carried with padding that may be anything."""
+
+    def __init__(
+        self, graph: Graph, probe: Graph, sizes: Sizes, known: Known, loose: Collection[tuple[int, int]] = ()
+    ) -> None:
+        self.loose = loose
         self.probes = {n.id: n for _, n in walk(probe)}
         self.given, self.counted = len(sizes.names), {}
         for node in counting_nodes(graph):
@@ -125,7 +135,8 @@ class Masking:
         zeroed = node.op.name == "Grad" or not self.zeroed.isdisjoint(node.inputs)
         if padded and node.op.name == "Grad" and not self.zeroed.isdisjoint(node.inputs[: node.attrs["ys"]]):
             raise refusal(node, "it differentiates what depends on the gradient for a padded value")
-        entered = self._enter(node, frame) if padded or self._counts_inside(node) else None
+        inside = padded or self._counts_inside(node) or self._is_asked(node) or self._varies_inside(node)
+        entered = self._enter(node, frame) if inside else None
         if not padded and node.id not in self.counted and entered is None:
             found = self._unpadded(node, probe, frame)
         else:
@@ -155,7 +166,8 @@ class Masking:
             if node.op.name == op and node.attrs[name] != probe.attrs[name]:
                 raise refusal(node, f"{what} depends on the size")
         for _, inner in node.graphs():
-            self._same(inner)
+            for _, differing in self._differing(inner):
+                raise refusal(differing, "a number inside of a loop or branch depends on the size")
         found = [self._guess(a, b, node, frame) for a, b in zip(node.types, probe.types, strict=True)]
         if node.op.name == "Constant":
             return [self._constant(node, probe, found[0], frame)]
@@ -172,6 +184,11 @@ class Masking:
 
     def _counts_inside(self, node: Node) -> bool:
         return any(n.id in self.counted for _, graph in node.graphs() for _, n in walk(graph))
+
+    def _is_asked(self, node: Node) -> bool:
+        """Whether a branch in this node is to tell how many it sees of something."""
+        inner = [g for _, graph in node.graphs() for g in (graph, *(h for _, n in walk(graph) for _, h in n.graphs()))]
+        return any(branch is g for branch, _ in self.made.seen for g in inner)
 
     def _enter(self, node: Node, frame: Frame) -> Entered | None:
         """What a node with graphs becomes while these are visited."""
@@ -234,17 +251,23 @@ class Masking:
     def parts(self, axes: Axes) -> frozenset[Factor]:
         """The factors of axes of which there may be none."""
         symbols = self.counted.values()
-        return frozenset(Factor(0, f.symbol, max(f.less, 0)) for axis in axes for f in axis if f.symbol in symbols)
+        return frozenset(
+            Factor(0, f.symbol, f.less) for axis in axes for f in axis if f.symbol in symbols and f.less >= 0
+        )
 
     # ---- what both traces show
 
-    def _same(self, graph: Graph) -> None:
-        """PaddingError where a number or size inside of a loop or branch that sees nothing padded is another one."""
-        for _, node in walk(graph):
+    def _differing(self, graph: Graph) -> Iterator[tuple[Graph, Node]]:
+        """The numbers and sizes inside of a loop or branch that are others in the second trace."""
+        for owner, node in walk(graph):
             probe = self.probes[node.id]
             values = [n.attrs["value"].array for n in (node, probe) if n.op.name == "Constant"]
             if node.types != probe.types or (values and not equal(*values)):
-                raise refusal(node, "a number inside of a loop or branch depends on the size")
+                yield owner, node
+
+    def _varies_inside(self, node: Node) -> bool:
+        """Whether something in a loop or branch is as large as what is counted, though it is given nothing that is."""
+        return bool(self.counted) and any(True for _, graph in node.graphs() for _ in self._differing(graph))
 
     def _require(self, node: Node, probe: Node, found: Sequence[Axes]) -> None:
         """PaddingError where the second trace has other sizes than the axes say."""

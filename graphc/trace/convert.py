@@ -32,12 +32,14 @@ from graphc.trace.branches import if_exp, if_stmt
 from graphc.trace.decided import needs_conversion, sees_sizes
 from graphc.trace.expressions import BUILT_IN, and_, chained, in_, or_
 from graphc.trace.inplace import appended
-from graphc.trace.loops import enumerate_, for_stmt, range_, while_stmt
+from graphc.trace.loops import for_stmt, while_stmt
 from graphc.trace.mentioned import bound_call, defines
 from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
 from graphc.trace.simplify import simplified
+from graphc.trace.sizes import arithmetic
 from graphc.trace.suspended import is_suspended
 from graphc.trace.truth import active_recorder, not_, truth
+from graphc.trace.turns import comprehended, enumerate_, map_, range_, reversed_, sum_, zip_
 
 
 def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,10 +172,18 @@ def converted_call(
     return converted(f)(*args, **kwargs)
 
 
-_BUILT_IN: dict[Any, Callable[..., Any]] = {**BUILT_IN, range: range_, enumerate: enumerate_}
+_BUILT_IN: dict[Any, Callable[..., Any]] = {
+    **BUILT_IN,
+    range: range_,
+    enumerate: enumerate_,
+    zip: zip_,
+    reversed: reversed_,
+    sum: sum_,
+    map: map_,
+}
 
 #: What converted code calls, besides malt's own.
 _HOOKS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, appended,
-    print_, raising, is_, read, sized,
+    print_, raising, is_, read, sized, comprehended, arithmetic,
 )  # fmt: skip

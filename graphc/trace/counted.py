@@ -15,6 +15,7 @@ from graphc.errors import TraceError, user_loc
 from graphc.frames import may_be_caught
 from graphc.ir import Node, TensorType, Value
 from graphc.ops import functional as F
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace.sizes import Count, Extreme, Shape, Size, Sum
 
@@ -43,6 +44,10 @@ class Coincidence(BaseException):
         self.key = key
 
 
+class Begun(BaseException):
+    """Something is counted. Not for users, and past what they catch."""
+
+
 class Counting:
     """What a trace counts.
 
@@ -50,7 +55,10 @@ class Counting:
     sizes    axes that have been found to be what is counted; None: nothing is known of another trace, and sizes are as they are
     finds    whether this trace finds them
     others   axes that only happen to be as large
+    ends     whether the first place that is counted ends the trace
+    fixed    whether all other sizes are the same in every call
     wanted   the types that the node of this id, of an op, is to have where its own rule refuses; None: it raises
+    seen     the nodes of this trace, if it finds sizes, by their ids
     nodes    of all places that have been counted, those of parts that have been thrown away too; `recorders`: of their graphs
     owners   for each the innermost branch, or body of a loop, around it, which need not be run: its number, -1 for none
     entered  the recorders of subgraphs, by number
@@ -66,10 +74,15 @@ class Counting:
         wanted: Callable[[int, str], Types | None] | None = None,
         sizes: Found | None = None,
         others: Collection[Key] | None = None,
+        ends: bool = False,
+        fixed: bool = True,
     ) -> None:
+        self.fixed = fixed
+        self._ends = ends
         self.room, self.finds, self.others = room, others is not None, others or ()
         self.sizes: Found | None = {} if sizes is None and self.finds else sizes
         self.wanted: Callable[[int, str], Types | None] = wanted or (lambda id, op: None)
+        self.seen: dict[int, Node] = {}
         self.nodes: list[Node] = []
         self.recorders: list[GraphRecorder] = []
         self.owners: list[int] = []
@@ -86,6 +99,11 @@ class Counting:
         """Whether it is known of another trace that something is counted."""
         return self.sizes is not None
 
+    def note(self, node: Node) -> None:
+        """Keep a node in mind, of which nothing may be left in the graph."""
+        if self.finds:
+            self.seen[node.id] = node
+
     def enter(self, recorder: GraphRecorder) -> int:
         """The number of a recorder of a subgraph."""
         self.entered.append(recorder)
@@ -101,7 +119,9 @@ class Counting:
         return [*found, -1]
 
     def count(self, recorder: GraphRecorder, mask: Tensor) -> Node:
-        """A node that counts the true elements of a vector."""
+        """A node that counts the true elements of a vector. Raises Begun."""
+        if self._ends:
+            raise Begun
         node = recorder.add_node("Nonzero", [mask], {"size": self.room(len(self.nodes), mask.size)})
         recorder.counted.append(node)
         self.recorders.append(recorder)
@@ -109,12 +129,12 @@ class Counting:
         self.owners.append(self.around(recorder.number)[0])
         return node
 
-    def shape(self, recorder: GraphRecorder, x: TracedTensor) -> tuple[int, ...]:
+    def shape(self, x: TracedTensor) -> tuple[int, ...]:
         """The shape of a tensor, with sizes that know what is counted."""
         if self.sizes is None:
             return x.shape
-        _, value = x.handle
-        made = [self._size(recorder, (*value, axis), size) for axis, size in enumerate(x.shape)]
+        maker, value = x.handle
+        made = [self._size(maker, (*value, axis), size) for axis, size in enumerate(x.shape)]
         return Shape(made) if any(isinstance(size, Size) for size in made) else x.shape
 
     def _size(self, recorder: GraphRecorder, key: Key, size: int) -> int:
@@ -161,8 +181,7 @@ class Counting:
             return None
         if node.op.name == "Concat":
             return made
-        less = graph.type(node.inputs[0]).shape[axis] - size
-        return Sum(0, ((Extreme(True, made.plus(Sum(-less, ())), Sum(0, ())), 1),)) if less < size else None
+        return _sliced(made, graph.type(node.inputs[0]).shape[axis], node.attrs["begin"][axis], size)
 
     def tensor(self, recorder: GraphRecorder, place: int) -> Tensor:
         """How many there are in one place, as a number."""
@@ -201,6 +220,26 @@ class Counting:
             self.caught.append(error)
         self.errors.append((inside, error, recorder.graph.ids.next))
         return True
+
+
+def _sliced(whole: Sum, room: int, begin: int, size: int) -> Sum:
+    """What a slice leaves of a size that a trace has this room for; what lies beyond all there can be counts from the end."""
+    if size == room:
+        return whole
+    most, none = whole.bounds[1], Sum(0, ())
+
+    def extreme(largest: bool, one: Sum, other: Sum) -> Sum:
+        return Sum(0, ((Extreme(largest, one, other), 1),))
+
+    def end(place: int) -> Sum:
+        if place > most and room - place <= most:
+            return extreme(True, whole.plus(Sum(place - room, ())), none)
+        return extreme(False, whole, Sum(place, ())) if place else none
+
+    first, last = end(begin), end(begin + size)
+    if begin + size == room:
+        last = whole
+    return extreme(True, last.plus(first, -1), none)
 
 
 def _at(error: Exception) -> Any:
@@ -243,6 +282,41 @@ def found(recorder: GraphRecorder, mask: Tensor, name: str) -> Tensor:
     if known is not None:
         return known[0].wrap(known[1].outputs[0])
     return recorder.wrap(counting.count(recorder, mask).outputs[0])
+
+
+def places_before(recorder: GraphRecorder, size: Deferred) -> Tensor:
+    """The places before a number that is not negative: int32. For one that no axis has as its size they are counted."""
+    if size.is_room:
+        return F.arange(size, dtype="int32")
+    return found(recorder, F.less(F.arange(size.bounds[1], dtype="int32"), size.tensor()), "a size")
+
+
+def size_of(recorder: GraphRecorder, x: Tensor) -> int | None:
+    """How many elements of a mask are true, as a size, of a tensor that is their sum; None for another one."""
+    counting = recorder.root.counting
+    if counting is None or not counting.fixed or not isinstance(x, TracedTensor) or _why_not(recorder) is not None:
+        return None
+    maker, value = _outermost(*x.handle)
+    node = _maker(maker, value)
+    if node is None or node.op.name != "ReduceSum" or maker.graph.type(node.inputs[0]).rank != len(node.attrs["axis"]):
+        return None
+    mask: Value | None = node.inputs[0]
+    while mask is not None and maker.graph.type(mask).dtype != "bool":
+        inner = _maker(maker, mask)
+        mask = inner.inputs[0] if inner is not None and inner.op.name == "Cast" else None
+    if mask is None:
+        return None
+    return recorder.shape_of(found(recorder, F.reshape(maker.wrap(mask), (-1,)), "a size"))[0]
+
+
+def _maker(recorder: GraphRecorder, value: Value) -> Node | None:
+    """The node of a value, past casts of numbers."""
+    while value.node in recorder.graph:
+        node = recorder.graph.node(value.node)
+        if node.op.name not in ("Cast", "Reshape") or recorder.graph.type(node.inputs[0]).size != 1:
+            return node
+        value = node.inputs[0]
+    return None
 
 
 def ranks(recorder: GraphRecorder, mask: Tensor, size: int) -> Tensor | None:

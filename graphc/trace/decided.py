@@ -44,6 +44,8 @@ _TELLING = ("isinstance", "issubclass", "callable", "hasattr", "len")
 _KNOWN_OF_TENSORS = ("shape", "ndim", "dtype", "itemsize", "nbytes")
 #: Names under which the sizes of tensors are asked for.
 _SIZES = frozenset(("len", "shape", "size", "numel", "nelement"))
+#: Built-in functions that go over what they are given.
+_GOING = frozenset(("enumerate", "map", "reversed", "sum", "zip"))
 #: Built-in functions that ask for the values of what they are given, which converted code answers for tensors.
 _ASKING = ("any", "all", "max", "min", "int", "float", "bool", "type")
 #: Built-in functions that give something plain for what is plain.
@@ -83,7 +85,7 @@ def _sees_sizes(function: Any, instance: Any, seen: set[types.CodeType]) -> bool
     code = function.__code__
     seen.add(code)
     names, _ = mentioned(code)
-    if not names.isdisjoint(_SIZES) or any(map(_jumps, codes(code))):
+    if not names.isdisjoint(_SIZES) or any(_jumps(c) or _goes_over(c) for c in codes(code)):
         return True
     return any(_sees_sizes(f, owner, seen) for f, owner in called(function, instance))
 
@@ -111,6 +113,11 @@ def _jumps(code: types.CodeType) -> bool:
         return ("JUMP" in name and "IF" in name) or name in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP")
 
     return any(decides(i.opname) for i in dis.get_instructions(code))
+
+
+@cache
+def _goes_over(code: types.CodeType) -> bool:
+    return any(i.opname == "LOAD_GLOBAL" and i.argval in _GOING for i in dis.get_instructions(code))
 
 
 @cache

@@ -8,7 +8,7 @@ from functools import partial, reduce
 from typing import Any
 
 from graphc.ops import functional as F
-from graphc.ops.tensor.deferred import Deferred
+from graphc.ops.tensor.deferred import Deferred, Stacked
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.trace import inplace
@@ -19,6 +19,7 @@ from graphc.trace.rewrite import is_
 from graphc.trace.sizes import Size, decided, is_size
 from graphc.trace.sizes import extreme as extreme_size
 from graphc.trace.truth import active_recorder, is_flag, is_traced, not_, one_element, shape_of, truth
+from graphc.trace.turns import stacked
 
 
 def and_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
@@ -100,6 +101,9 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 
 def any_(items: Iterable[Any]) -> Any:
     """`any(items)`."""
+    counted = stacked(items)
+    if counted is not None:
+        return as_number(F.cast(counted.tensor, "bool").any(), "bool")
     found: Any = False
     for x in items:
         found = or_(partial(_itself, found), partial(truth, x))
@@ -110,6 +114,9 @@ def any_(items: Iterable[Any]) -> Any:
 
 def all_(items: Iterable[Any]) -> Any:
     """`all(items)`."""
+    counted = stacked(items)
+    if counted is not None:
+        return as_number(F.cast(counted.tensor, "bool").all(), "bool")
     found: Any = True
     for x in items:
         found = and_(partial(_itself, found), partial(truth, x))
@@ -128,6 +135,10 @@ def _extreme(plain: Callable[..., Any], before: Callable[[Any, Any], Any]) -> Ca
     def extreme(*items: Any, **options: Any) -> Any:
         if len(items) == 1 and isinstance(items[0], Tensor) and items[0].ndim == 1 and not options:
             return getattr(items[0], plain.__name__)() if is_traced(items[0]) else plain(items[0])
+        counted = stacked(items[0]) if len(items) == 1 and not options else None
+        if counted is not None and counted.tensor.ndim == 1:
+            best = getattr(counted.tensor, plain.__name__)()
+            return as_number(best, best.tensor_type.dtype) if counted.are_numbers else best
         found, *others = items if len(items) > 1 else (list(items[0]) or [None])
         if not options and any(isinstance(x, Size) for x in (found, *others)) and all(map(is_size, (found, *others))):
             return reduce(partial(extreme_size, largest=plain is max), (found, *others))
@@ -186,6 +197,7 @@ def isinstance_(x: Any, kinds: Any) -> bool:
 
 def len_(x: Any) -> int:
     """`len(x)`: a size that may be counted."""
+    x = x.tensor if isinstance(x, Stacked) else x
     return shape_of(x)[0] if isinstance(x, Tensor) and x.shape else len(x)
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from graphc.errors import TraceError, TraceTypeError, user_loc
-from graphc.ops.tensor.deferred import Deferred
-from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.errors import TraceError, user_loc
+from graphc.ops.tensor.tensor import as_tensor
 from graphc.ops.tensor.tree import flatten, map_leaves
 from graphc.trace import alike, control, inplace, joined, raised
 from graphc.trace.branches import if_stmt, same, state_after, undefined
 from graphc.trace.expressions import and_
 from graphc.trace.sizes import decided
-from graphc.trace.truth import active_recorder, is_traced, one_element, shape_of
+from graphc.trace.truth import active_recorder, is_traced, one_element
+from graphc.trace.turns import Turns, turns_of
 
 
 def while_stmt(
@@ -132,7 +131,7 @@ def for_stmt(
     """A `for` statement: unrolled. After a `break` that depends on a tensor the turns that follow stand in branches. How often it
     runs may be known only when the step runs: then it is a `while` statement.
     """
-    turns = _turns(iter_)
+    turns = turns_of(iter_)
     if turns is not None:
         _as_while(turns, extra_test, body, get_state, set_state, symbol_names)
         return
@@ -147,65 +146,6 @@ def for_stmt(
 
 
 # ---- as often as the run tells
-
-
-@dataclass(frozen=True)
-class Turns:
-    """What a `for` statement goes over whose turns are counted when the step runs: `item` of each number of a range."""
-
-    start: Any
-    stop: Any
-    step: int
-    item: Callable[[Any], Any]
-
-    def __iter__(self) -> Iterator[Any]:
-        raise TraceTypeError(
-            "how many turns there are is not known while the Cell is compiled",
-            code="GC120",
-            loc=user_loc(),
-            help="write a `for` statement over range(n), or over the rows themselves",
-        )
-
-
-def range_(*args: Any) -> Any:
-    """`range(...)`, of numbers that the run tells, too. TraceTypeError GC120 for what is no integer."""
-    if not any(is_traced(x) or isinstance(x, Deferred) for x in args):
-        return range(*args)
-    start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
-    for x in (start, stop):
-        if is_traced(x) and (one_element(x).tensor_type.is_float or x.tensor_type.is_complex):
-            raise TraceTypeError(f"range() of {x.tensor_type}, which is no integer", code="GC120", loc=user_loc())
-    if not isinstance(step, int) or isinstance(step, Deferred) or not step:
-        raise TraceTypeError(
-            "the step of a range() must be known while the Cell is compiled, and not zero",
-            code="GC120",
-            loc=user_loc(),
-            help="loop with `while i < n`",
-        )
-    return Turns(_integer(start), _integer(stop), step, lambda i: i)
-
-
-def _integer(x: Any) -> Any:
-    return alike.as_number(x, "int64") if is_traced(x) else x
-
-
-def enumerate_(iterable: Any, start: Any = 0) -> Any:
-    """`enumerate(...)`, of rows that are counted, too."""
-    turns = _turns(iterable)
-    if turns is None:
-        return enumerate(iterable, start)
-    first, item, step = turns.start, turns.item, turns.step
-    return replace(turns, item=lambda i: ((i - first) // step + start, item(i)))
-
-
-def _turns(iterable: Any) -> Turns | None:
-    """How a `for` statement goes over what only the run knows the length of: the rows of a tensor that are counted."""
-    if isinstance(iterable, Turns):
-        return iterable
-    if not isinstance(iterable, Tensor) or not iterable.shape:
-        return None
-    rows = shape_of(iterable)[0]
-    return Turns(0, rows, 1, lambda i: iterable[i]) if isinstance(rows, Deferred) else None
 
 
 def _as_while(

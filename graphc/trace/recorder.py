@@ -100,7 +100,7 @@ class GraphRecorder(dispatch.Recorder):
     def shape_of(self, x: Tensor) -> tuple[int, ...]:
         """The shape of a tensor as users see it: sizes that are counted know it."""
         counting = self.root.counting
-        return counting.shape(self, x) if counting is not None and type(x) is TracedTensor else x.shape
+        return counting.shape(x) if counting is not None and type(x) is TracedTensor else x.shape
 
     @property
     def compared(self) -> bool:
@@ -171,7 +171,10 @@ class GraphRecorder(dispatch.Recorder):
             values = [
                 x.handle[1] if type(x) is TracedTensor and x.handle[0] is self else self.resolve(x) for x in operands
             ]
-            return add()
+            node = add()
+            if self.root.counting is not None:
+                self.root.counting.note(node)
+            return node
         except GraphcError as error:
             if error.loc is loc:
                 error.loc = executed

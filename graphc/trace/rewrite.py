@@ -208,6 +208,11 @@ _SIGNS: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 
 
+_ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**",
+}  # fmt: skip
+
+
 class _Lazy(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
@@ -215,11 +220,27 @@ class _Lazy(ast.NodeTransformer):
             return node
         return located(_hook("sized", node.value, ast.Constant(node.attr)), node)
 
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        self.generic_visit(node)
+        return _comprehended(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        self.generic_visit(node)
+        return _comprehended(node)
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         text = ast.unparse(node.test)
         self.generic_visit(node)
         made = _hook("if_exp", node.test, _later(node.body), _later(node.orelse), ast.Constant(text))
         return located(made, node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """`a * b` of what may be a float and a size."""
+        self.generic_visit(node)
+        sign = _ARITHMETIC.get(type(node.op))
+        if sign is None or not _asks_right(node.left, node.right):
+            return node
+        return located(_hook("arithmetic", ast.Constant(sign), node.left, node.right), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
@@ -236,7 +257,10 @@ class _Lazy(ast.NodeTransformer):
         self.generic_visit(node)
         if len(node.ops) == 1:
             if not isinstance(node.ops[0], (ast.In, ast.NotIn)):
-                return node
+                sign, right = _SIGNS[type(node.ops[0])], node.comparators[0]
+                if isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not _asks_right(node.left, right):
+                    return node
+                return located(_hook("arithmetic", ast.Constant(sign), node.left, right), node)
             made = _hook("in_", node.left, node.comparators[0])
             return located(_hook("not_", made) if isinstance(node.ops[0], ast.NotIn) else made, node)
         links = [
@@ -246,6 +270,12 @@ class _Lazy(ast.NodeTransformer):
         return located(_hook("chained", node.left, *links), node)
 
 
+def _asks_right(left: ast.expr, right: ast.expr) -> bool:
+    """Whether an operand may be a float, which would not ask the one on its right, and that one a size."""
+    is_float = not isinstance(left, ast.Constant) or isinstance(left.value, float)
+    return is_float and not isinstance(right, (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.JoinedStr))
+
+
 def _hook(name: str, *args: ast.expr) -> ast.Call:
     """A call of one of the functions that converted code has."""
     hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr=name, ctx=ast.Load())
@@ -253,8 +283,44 @@ def _hook(name: str, *args: ast.expr) -> ast.Call:
 
 
 def _later(expression: ast.expr) -> ast.Lambda:
-    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.Lambda(args=nothing, body=expression)
+    return ast.Lambda(args=_arguments([]), body=expression)
+
+
+def _comprehended(node: ast.ListComp | ast.GeneratorExp) -> ast.AST:
+    """A comprehension with one `for` as a call, which is told what it goes over, and how an element is computed."""
+    (part, *others), items = node.generators, "items_"
+    names = [part.target] if isinstance(part.target, ast.Name) else getattr(part.target, "elts", [])
+    if others or part.is_async or not all(isinstance(n, ast.Name) for n in names) or not names:
+        return node
+    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
+        return node
+    own = copy.deepcopy(node)
+    own.generators[0].iter = ast.Name(id=items, ctx=ast.Load())
+    test = _all(part.ifs)
+    made = [_of(names, part.target, e) if e is not None else ast.Constant(None) for e in (node.elt, test)]
+    return located(_hook("comprehended", part.iter, ast.Lambda(args=_arguments([items]), body=own), *made), node)
+
+
+def _all(tests: list[ast.expr]) -> ast.expr | None:
+    made = None
+    for test in reversed(tests):
+        made = test if made is None else _hook("and_", _later(test), _later(made))
+    return made
+
+
+def _of(names: list[Any], target: ast.expr, value: ast.expr) -> ast.Lambda:
+    """An expression as a function of an item, which these names stand for."""
+    ids = [n.id for n in names]
+    if isinstance(target, ast.Name):
+        return ast.Lambda(args=_arguments(ids), body=value)
+    item = ast.Starred(ast.Name(id="item_", ctx=ast.Load()), ctx=ast.Load())
+    parts = ast.Call(func=ast.Lambda(args=_arguments(ids), body=value), args=[item], keywords=[])
+    return ast.Lambda(args=_arguments(["item_"]), body=parts)
+
+
+def _arguments(names: list[str]) -> ast.arguments:
+    args = [ast.arg(arg=n) for n in names]
+    return ast.arguments(posonlyargs=[], args=args, kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
 def _tested(test: ast.expr) -> ast.expr:

@@ -18,10 +18,13 @@ from typing import Any, Self
 from graphc import dispatch
 from graphc.errors import is_library
 from graphc.ops import functional as F
-from graphc.ops.tensor.deferred import Deferred
+from graphc.ops.tensor.deferred import Deferred, Stacked
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Fixed, Nest, Structure, fixed_values, flatten, unflatten
 
+SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 #: What a trace counts in one place.
 RoomAt = Callable[[int], int]
 
@@ -83,6 +86,13 @@ class Sum:
 
     def value(self, room: RoomAt) -> int:
         return self.rest + sum(n * atom.value(room) for atom, n in self.parts)
+
+    def is_among(self, part: Sum, largest: bool) -> bool:
+        """Whether it is the largest, or the smallest, of several sizes of which this is one."""
+        ((atom, times), *others) = self.parts or ((None, 0),)
+        if others or times != 1 or self.rest or not isinstance(atom, Extreme) or atom.largest != largest:
+            return False
+        return any(x == part or x.is_among(part, largest) for x in (atom.one, atom.other))
 
     def times(self, factor: int) -> Sum:
         return Sum(0, ()).plus(self, factor)
@@ -191,6 +201,18 @@ class Size(Deferred):
         made: Tensor = self.sum.tensor()
         return made
 
+    @property
+    def is_room(self) -> bool:
+        """So it is with a count, several times one, and one less some."""
+        (((atom, times), *others), rest) = self.sum.parts, self.sum.rest
+        return not others and isinstance(atom, Count) and ((times > 0 and rest == 0) or (times == 1 and rest < 0))
+
+    def at_most(self, other: int) -> int:
+        return extreme(self, other, largest=False)
+
+    def at_least(self, other: int) -> int:
+        return extreme(self, other, largest=True)
+
     def _shifted(self, other: Any, value: Any, times: int, own: int = 1) -> Any:
         """The sum of this and of another number, each some times, if it is one; `value` is it here."""
         if not is_size(other):
@@ -223,10 +245,35 @@ class Size(Deferred):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        return F.div(self.tensor(), other) if _divides(other) else int.__truediv__(self, other)
+        return F.div(self.tensor(), decided(other)) if _divides(other) else int.__truediv__(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
         return F.div(other, self.tensor()) if _divides(self) else int.__rtruediv__(self, other)
+
+    def __pow__(self, other: Any, *modulus: Any) -> Any:
+        if modulus or isinstance(other, Tensor) or not _is_users():
+            return int.__pow__(self, other, *modulus)
+        if type(other) is int and 0 < other < 5:
+            return reduce(operator.mul, [self] * other)
+        return F.pow(_real(self), decided(other)) if isinstance(other, (int, float)) else NotImplemented
+
+    def __rpow__(self, other: Any, *modulus: Any) -> Any:
+        if modulus or not _is_users() or not isinstance(other, int) or other < 1 or self.bounds[0] < 0:
+            return int.__rpow__(self, other, *modulus)
+        return F.pow(other, self.tensor())
+
+    def __lshift__(self, other: Any) -> Any:
+        return self * 2**other if _is_shift(other) else int.__lshift__(self, other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self // 2**other if _is_shift(other) else int.__rshift__(self, other)
+
+    def __and__(self, other: Any) -> Any:
+        if type(other) is int and other > 0 and other & (other + 1) == 0 and self.bounds[0] >= 0:
+            return self % (other + 1)
+        return int.__and__(self, other)
+
+    __rand__ = __and__
 
     def __neg__(self) -> Any:
         return self * -1
@@ -298,17 +345,51 @@ class Shape(tuple[int, ...]):
 
 def _is_users() -> bool:
     """Whether it is a user's line that computes; the library's own compute for this trace."""
-    return not is_library(sys._getframe(3).f_code.co_filename)
+    frame: Any = sys._getframe(1)
+    while frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    return not is_library(frame.f_code.co_filename)
 
 
 def _is_real(x: Any) -> bool:
     return type(x) is float and _is_users()
 
 
+def _is_shift(x: Any) -> bool:
+    return type(x) is int and 0 <= x < 62
+
+
+def _real(size: Deferred) -> Tensor:
+    """A size as a float32 number."""
+    active: Any = dispatch.recorder.get()
+    made: Tensor = active.wrap(active.resolve(F.cast(size.tensor(), "float32")), True)
+    return made
+
+
 def _divides(x: Any) -> bool:
-    """Whether it is a number that is never zero."""
-    low, high = x.bounds if isinstance(x, Deferred) else (x, x)
-    return isinstance(x, (int, float)) and (low > 0 or high < 0) and _is_users()
+    """Whether to divide by it when the step runs. Where it is zero the error is noted, as it is zero for these counts alone."""
+    if not isinstance(x, (int, float)) or not _is_users():
+        return False
+    if isinstance(x, Deferred) and int(x) == 0:
+        dispatch.refuse(ZeroDivisionError("division by zero"))
+    return isinstance(x, Deferred) or x != 0
+
+
+def arithmetic(sign: str, a: Any, b: Any) -> Any:
+    """`a + b` and the like. A float on the left computes with the number that a size is in this trace."""
+    if type(a) is float and isinstance(b, Deferred) and (sign != "/" or _divides(b)):
+        b = _real(b) if sign == "**" else b.tensor()
+        return _OF_FLOATS[sign](a, b)
+    return _OPERATORS[sign](a, b)
+
+
+_OF_FLOATS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": F.add, "-": F.sub, "*": F.mul, "/": F.div, "**": F.pow,
+    "<": F.less, "<=": F.less_equal, ">": F.greater, ">=": F.greater_equal, "==": F.equal, "!=": F.not_equal,
+}  # fmt: skip
+_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "**": operator.pow, **SIGNS,
+}  # fmt: skip
 
 
 def is_size(x: Any) -> bool:
@@ -321,6 +402,9 @@ def extreme(a: int, b: int, largest: bool) -> int:
     low, high = made.one.plus(made.other, -1).bounds
     if low >= 0 or high <= 0:
         return a if (low >= 0) == largest else b
+    for whole, part, found in ((a, made.other, made.one), (b, made.one, made.other)):
+        if found.is_among(part, largest):
+            return whole
     return Size.of((max if largest else min)(int(a), int(b)), Sum(0, ((made, 1),)))
 
 
@@ -381,9 +465,6 @@ def _certain(sign: str, low: int, high: int) -> bool | None:
     return True if compare(high, 0) else None if compare(low, 0) else False
 
 
-SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 _METHODS = {"==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
 _TESTS: Mapping[str, Callable[[Any, Any], Tensor]] = {
     "==": F.equal, "!=": F.not_equal, "<": F.less, "<=": F.less_equal, ">": F.greater, ">=": F.greater_equal,
@@ -398,6 +479,9 @@ def decided(x: Any) -> Any:
 def measured(tree: Any) -> Any:
     """The same with tensors in place of sizes, in containers, too."""
     leaves, structure = flatten(tree)
+    for x in fixed_values(structure):
+        if isinstance(x, Stacked):
+            raise x.refused()
     if not any(isinstance(x, Deferred) for x in fixed_values(structure)):
         return tree
 

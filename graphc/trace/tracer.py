@@ -12,6 +12,7 @@ from graphc.errors import Loc, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import control, counted, custom, gradient, hooks, inplace, mixed, scans, stages, transforms
 from graphc.trace.cells import CellCall, CellNames, refuse_arguments
@@ -75,6 +76,17 @@ class Tracer(GraphRecorder):
 
     def found(self, mask: Tensor, name: str) -> Tensor:
         return counted.found(self, mask, name)
+
+    @property
+    def has_fixed_sizes(self) -> bool:
+        counting = self.root.counting
+        return counting is None or counting.fixed
+
+    def size_of(self, x: Tensor) -> int | None:
+        return counted.size_of(self, x)
+
+    def places_before(self, size: Deferred) -> Tensor:
+        return counted.places_before(self, size)
 
     def ranks(self, mask: Tensor, size: int) -> Tensor | None:
         return counted.ranks(self, mask, size)

@@ -10,7 +10,7 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.debug import debug
-from graphc.errors import ExportError, GraphcError, PaddingError, ShapeError, TraceError
+from graphc.errors import ExportError, GraphcError, PaddingError, ShapeError, TraceError, TraceTypeError
 from graphc.ops.functional.core import IndexRangeError
 from graphc.ops.tensor.tree import tensors
 from tests.e2e.changing import close
@@ -63,6 +63,9 @@ OF_ANY: dict[str, Function] = {
     "distinct of numbers": lambda x, m: graphc.mint.unique(ops.floor(x * 2), return_inverse=True, return_counts=True),
     "all or nothing": lambda x, m: (x[x.sum() > 0], x[m.sum() > 0].sum()),
     "runs": lambda x, m: ops.unique_consecutive(ops.floor(x), True, True),
+    "distinct of the chosen": lambda x, m: (*ops.unique(ops.floor(x[m] * 2)), ops.unique(x[m])[0]),
+    "numbers of the chosen": lambda x, m: graphc.mint.unique(ops.floor(x[m]), return_inverse=True, return_counts=True),
+    "runs of the chosen": lambda x, m: ops.unique_consecutive(ops.floor(x[m]), True, True),
 }  # fmt: skip
 OF_SOME: dict[str, Function] = {
     "extrema": lambda x, m: (x[m].max(), x[m].min(), ops.logsumexp(x[m], 0)),
@@ -81,6 +84,11 @@ OF_ROWS: dict[str, Function] = {
     "runs of rows": lambda x, m: ops.unique_consecutive(ops.floor(x), True, True, dim=0),
     "norms": lambda x, m: (ops.layer_norm(x[m], (3,), ops.ones(3), ops.zeros(3), 1e-5), ops.norm(x[m], dim=1)),
     "attention": lambda x, m: ops.matmul(ops.softmax(ops.matmul(x[m], x[m].T), -1), x[m]),
+    "one more": lambda x, m: (lambda y, z: (y * y, ops.exp(z) / y, ops.softmax(y, 0), y.mean(), y.max()))(
+        ops.cat((x[m], x[:1])), ops.cat((ops.ones((1, 3)), x[m]))
+    ),
+    "looked at": lambda x, m: (lambda h: (ops.softmax(x @ h.T, -1) @ h, ops.softmax(h @ h.T, -1) @ h))(x[m] * 2 + 1),
+    "looked at, logarithms": lambda x, m: (lambda h: ops.log_softmax(x @ h.T, -1) @ h)(x[m] * 2 + 1),
     "softmax across": lambda x, m: (ops.softmax(x.T[:, m], 0), ops.log_softmax(ops.tile(x, (1, 7))[m], 0)),
     "brought": lambda x, m: ops.index_add(ops.zeros(x.shape), ops.nonzero(m).reshape(-1).astype(graphc.int32), x[m], 0),
 }  # fmt: skip
@@ -240,12 +248,11 @@ REFUSED: dict[str, tuple[Function, type[GraphcError], str]] = {
     "two or more": (lambda x, m: x[m].sum() / (len(x[m]) or 2), PaddingError, "another number for count0 1"),
     "at most two": (lambda x, m: x[m].sum() / min(len(x[m]), 2), PaddingError, "another number for count0 0"),
     "a text of it": (lambda x, m: (x, str(x[m].shape)), PaddingError, "the Python value"),
-    "rows one by one": (lambda x, m: sum(y for y in x[m]), PaddingError, "Python decides by the size"),
+    "rows one by one": (lambda x, m: sum(y for y in x[m]), TraceTypeError, "how many rows there are is not known"),
     "cut": (lambda x, m: x[m].reshape(2, -1), ShapeError, r"sizes stand for what only values tell: \d+ for those at"),
     "under vmap": (lambda x, m: graphc.vmap(lambda v, k: v[k].sum())(x[None], m[None]), TraceError, "a function under vmap"),
     "other sizes": (lambda x, m: x[m] + x, GraphcError, r"\(\d+,\) and \(9,\)"),
     "one beside others": (lambda x, m: x[x.sum() > 0, 1], TraceError, "must be known when the Cell is compiled"),
-    "distinct of the chosen": (lambda x, m: ops.unique(x[m]), PaddingError, "an index may mean padding"),
     "an index of other sizes": (lambda x, m: x[ops.cat((m, m))], IndexRangeError, "has other sizes than"),
 }  # fmt: skip
 

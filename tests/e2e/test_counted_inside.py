@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, ops
+from graphc import Tensor, nn, ops
 from graphc.debug import debug
 from graphc.errors import GraphcError, PaddingError, ShapeError, TraceError
 from graphc.ops.functional.core import IndexRangeError
@@ -173,6 +173,59 @@ def test_however_they_run(how: dict[str, Any]) -> None:
     with debug(**how):
         for name in ("the_largest", "in_turns", "in_a_scan"):
             agrees(INSIDE[name], floats(67), masks((67,)))
+
+
+class Normalized(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(4)
+
+    def construct(self, x: Any, m: Any) -> Any:
+        made = x.sum(0)
+        if m.sum() > 1:
+            s = x[m]
+            made = self.norm(s)[0] + s.var(0, ddof=1) + graphc.mint.std(s, 0)
+        return made
+
+
+def test_what_is_divided_by_one_less_than_there_are() -> None:
+    cell, other = Normalized().set_train(), Normalized().set_train()
+    step, x = graphc.compile(cell, floats(6, 4), np.ones(6, bool)), floats(6, 4)
+    for count in (6, 3, 0, 2, 1, 5):
+        mask = np.arange(6) < count
+        graphc.set_context(mode=graphc.PYNATIVE_MODE)
+        wanted = other(Tensor(x), Tensor(mask))
+        graphc.set_context(mode=graphc.GRAPH_MODE)
+        close(step(x, mask), wanted)
+    for mine, others in zip(cell.get_parameters(), other.get_parameters(), strict=True):
+        close(mine.value(), others.value())
+
+
+def for_nobody(x: Any, m: Any) -> Any:
+    """What a branch computes for nobody is not computed, and raises nothing."""
+    s, made = x[m], x.sum()
+    if 0 < len(s) <= 3:
+        middle = s[len(s) // 2] if len(s) > 1 else x.min()  # noqa: F841
+        made = made * 2
+    return made
+
+
+def few_of_outside(x: Any, m: Any) -> Any:
+    """What a branch asks the size of is sliced outside of it."""
+    s, few, made = x[m], x[m][:2], x.sum()
+    if s.sum() > 0:
+        if 0 < len(few) <= 1:
+            made = made + few.sum()
+        made = made * 2
+    return made, ops.softmax(x[9:], 0)
+
+
+@pytest.mark.parametrize("body", [for_nobody, few_of_outside])
+def test_what_branches_ask_and_nobody_needs(body: Function) -> None:
+    step = graphc.compile(Net(body), floats(9), np.ones(9, bool))
+    for count in range(9):
+        mask = np.arange(9) < count
+        close(step(floats(9), mask), body(Tensor(floats(9)), Tensor(mask)))
 
 
 #: Of x, and m of its shape, with several errors where there are few: the first one is raised.

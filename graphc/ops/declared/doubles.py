@@ -288,7 +288,7 @@ class _Rows:
 
     def __init__(self, k: CallBuilder, type: TensorType) -> None:
         self.k, self.dtype, self.cols = k, type.dtype, type.shape[-1]
-        self.rows = type.size // self.cols
+        self.rows = math.prod(type.shape[:-1])
 
     def column(self) -> Operand:
         return self.k.temp(TensorType(self.dtype, (self.rows,)))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Never, Protocol
 
 import numpy as np
 
@@ -151,6 +151,18 @@ class Padded(Protocol):
 
     def real(self, axis: Axis, size: int) -> Value:
         """bool[size]: which places of an axis are real."""
+        ...
+
+    def some(self, axis: Axis) -> Value | None:
+        """bool[]: whether there is anything along an axis; None where there is in any case."""
+        ...
+
+    def carries(self, count: int) -> list[Axes]:
+        """The axes of what a loop begins with: of these, with looser padding where turns are known to leave that."""
+        ...
+
+    def carry_loosely(self, places: Sequence[int]) -> Never:
+        """Begin again, as turns leave looser padding in what the loop carries there than it begins with."""
         ...
 
     def counts(self) -> int:
@@ -304,6 +316,10 @@ def softmax(p: Padded) -> list[Axes]:
     if not is_padded(axes[last]):
         return alike(p)
     p.mask(0, [last], -np.inf)
+    some = p.some(axes[last])
+    if some is not None and p.node.op.name == "Softmax":
+        # Of nothing at all it is NaN, by which a product may go on.
+        p.become(p.b.Select(some, p.b.Softmax(p.input(0)), p.b.constant(0, p.types[0].dtype)))
     return [(*axes[:last], loosened(axes[last], 1 if p.node.op.name == "Softmax" else 3))]
 
 

@@ -18,8 +18,10 @@ def branches(p: Padded) -> list[Axes]:
 def turns(p: Padded) -> list[Axes]:
     """What a loop carries is padded in each turn as it was before; its condition looks at nothing padded."""
     count = p.node.attrs["carried"]
-    p.inside(p.node.attrs["cond"], p.axes)
-    return _carried(p, p.inside(p.node.attrs["body"], p.axes), count)
+    begins = p.carries(count)
+    axes = [*begins, *p.axes[count:]]
+    p.inside(p.node.attrs["cond"], axes)
+    return _carried(p, p.inside(p.node.attrs["body"], axes), begins)
 
 
 def scanned(p: Padded) -> list[Axes]:
@@ -30,8 +32,9 @@ def scanned(p: Padded) -> list[Axes]:
     if rows is None or (turns != p.probe.attrs["length"] and not is_padded(rows)):
         raise p.refuse("how many turns there are is padded differently for what it goes over")
     body = attrs["body"]
-    made = p.inside(body, [*p.axes[:c], *(a[1:] for a in p.axes[c : c + s]), *p.axes[c + s :]])
-    final = _carried(p, made, c)
+    begins = p.carries(c)
+    made = p.inside(body, [*begins, *(a[1:] for a in p.axes[c : c + s]), *p.axes[c + s :]])
+    final = _carried(p, made, begins)
     if is_padded(rows):
         p.hold(body, p.real(rows, turns))
     return [*final, *((_stacked(p, rows, k), *made[k]) for k in attrs["stacks"])]
@@ -50,11 +53,12 @@ def _stacked(p: Padded, rows: Axis, entry: int) -> Axis:
     return (Factor(f.size + 1, f.symbol, f.less - 1, 2),)
 
 
-def _carried(p: Padded, made: Sequence[Axes], count: int) -> list[Axes]:
-    why = "what it carries is padded differently from turn to turn"
-    if _meeting(p, made[:count], p.axes[:count], why) != list(p.axes[:count]):
-        raise p.refuse(why)
-    return list(p.axes[:count])
+def _carried(p: Padded, made: Sequence[Axes], begins: Sequence[Axes]) -> list[Axes]:
+    met = _meeting(p, made[: len(begins)], begins, "what it carries is padded differently from turn to turn")
+    looser = [k for k, (a, b) in enumerate(zip(met, begins, strict=True)) if a != b]
+    if looser:
+        p.carry_loosely(looser)
+    return met
 
 
 def _meeting(p: Padded, one: Sequence[Axes], other: Sequence[Axes], why: str) -> list[Axes]:

@@ -241,7 +241,7 @@ def _goes_across(x: Tensor, at: int) -> bool:
     active = dispatch.recorder.get()
     if active is not None and active.compared:
         # One way for all sizes. Of what is counted there may be nothing, and nothing has no greatest.
-        return not active.counts
+        return not active.counts and x.shape[at] > 0
     return x.shape[at] > 0 and math.prod(x.shape[at + 1 :]) >= _BESIDE
 
 

@@ -43,6 +43,12 @@ def shape_of(x: Tensor) -> tuple[int, ...]:
     return x.shape if active is None else active.shape_of(x)
 
 
+def is_compared() -> bool:
+    """Whether traces for several sizes are compared, so that nothing may be chosen by a size."""
+    active = dispatch.recorder.get()
+    return active is not None and active.compared
+
+
 def is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, np.generic)) and not isinstance(x, np.complexfloating)
 

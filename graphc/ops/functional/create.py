@@ -9,6 +9,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
 from graphc.ops.functional.core import Number, Operand, call, cast, in_range, is_number
+from graphc.ops.functional.rooms import with_rooms
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import float32, int64, to_name
@@ -22,7 +23,7 @@ Shape = int | Sequence[int] | Tensor
 
 def fill(type: Any, shape: Shape, value: Operand) -> Tensor:
     """A tensor filled with one number, or with the one element of a tensor. ArgumentTypeError for anything else."""
-    return _filled("fill", "value", to_name(type), as_shape((shape,)), value)
+    return _filled("fill", "value", to_name(type), as_shape((with_rooms(shape),)), value)
 
 
 def _filled(owner: str, name: str, dtype: str, shape: tuple[int, ...], value: Any) -> Tensor:
@@ -41,7 +42,11 @@ def full(size: Shape, fill_value: Operand, *, dtype: Any = None) -> Tensor:
     known = as_tensor(fill_value).dtype if isinstance(fill_value, Tensor) or is_number(fill_value) else None
     # What is neither is refused, whatever the dtype.
     return _filled(
-        "full", "fill_value", to_name(dtype if dtype is not None else known or "float32"), as_shape((size,)), fill_value
+        "full",
+        "fill_value",
+        to_name(dtype if dtype is not None else known or "float32"),
+        as_shape((with_rooms(size),)),
+        fill_value,
     )
 
 
@@ -92,7 +97,9 @@ def _require_count(owner: str, name: str, value: Any) -> None:
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
     """start, start + step, ... before end; int64, or float32 if a float is among them. The numbers are known when compiling."""
-    first, last, by = (_number(v) for v in ((0, start, step) if end is None else (start, end, step)))
+    if end is None:
+        start, end = 0, with_rooms(start)
+    first, last, by = (_number(v) for v in (start, end, step))
     if by == 0:
         raise ArgumentValueError("arange: step must not be 0", loc=user_loc())
     if dtype is None:

@@ -8,17 +8,25 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import call, cast_to
-from graphc.ops.functional.create import arange, zeros
+from graphc.ops.functional.core import call, cast_to, is_compared
+from graphc.ops.functional.create import arange, ones, zeros
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.dynamic import known_values, places_of
-from graphc.ops.functional.elementwise import isnan, logical_and, logical_not, not_equal, sub
+from graphc.ops.functional.elementwise import (
+    equal,
+    isnan,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    not_equal,
+    sub,
+)
 from graphc.ops.functional.index import scattered
-from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_any
 from graphc.ops.functional.shapes import moveaxis, reshape
-from graphc.ops.functional.slicing import getitem, rows_at
+from graphc.ops.functional.slicing import rows_at
 from graphc.ops.functional.sorting import sorting_places
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -29,15 +37,15 @@ class _Runs:
 
     def __init__(self, rows: Tensor, equal_nan: bool) -> None:
         self.size = rows.shape[0]
-        before, behind = getitem(rows, slice(0, -1)), getitem(rows, slice(1, None))
-        other = not_equal(before, behind)
+        self.places = arange(0, self.size, dtype="int32")
+        # As many as there are elements, of which there may be none.
+        before = rows_at(rows, maximum(sub(self.places, 1), 0))
+        other = not_equal(rows, before)
         if equal_nan and rows.tensor_type.is_float:
-            other = logical_and(other, logical_not(logical_and(isnan(before), isnan(behind))))
+            other = logical_and(other, logical_not(logical_and(isnan(rows), isnan(before))))
         if rows.ndim > 1:
             other = reduce_any(other, tuple(range(1, rows.ndim)))
-        first = Tensor(np.ones(1, np.int32))
-        self.fresh = not_equal(concat((first, cast_to(other, "int32"))), 0)
-        self.places = arange(0, self.size, dtype="int32")
+        self.fresh = logical_or(other, equal(self.places, 0))
 
     @property
     def numbers(self) -> Tensor:
@@ -65,15 +73,9 @@ class _Runs:
 
     def lengths(self) -> Tensor:
         """int64: how long each run is."""
-        ahead, _ = call(
-            "Cumextremum", select(_backwards(self.fresh), _backwards(self.places), self.size), axis=0, mode="min"
-        )
-        next = concat((getitem(_backwards(ahead), slice(1, None)), Tensor(np.array([self.size], np.int32))))
-        return cast_to(self.of_each(sub(next, self.places)), "int64")
-
-
-def _backwards(x: Tensor) -> Tensor:
-    return getitem(x, slice(None, None, -1))
+        empty, numbers = zeros((self.size,), "int32"), self.numbers
+        found = scattered("add", empty, numbers, ones((self.size,), "int32"))
+        return cast_to(self.of_each(rows_at(found, numbers)), "int64")
 
 
 def unique(input: Tensor) -> tuple[Tensor, Tensor]:
@@ -82,7 +84,7 @@ def unique(input: Tensor) -> tuple[Tensor, Tensor]:
     """
     array, flat = input.array, reshape(input, (-1,))
     of_places = "int64" if input.tensor_type.dtype == "int64" else "int32"
-    if array is None and input.size:
+    if array is None and (input.size or is_compared()):
         order = sorting_places(flat)
         runs = _Runs(rows_at(flat, order), True)
         empty = zeros((flat.size,), "int32")
@@ -103,7 +105,7 @@ def unique_sorted(input: Tensor, inverse: bool, counts: bool, dim: int | None, e
     """The distinct elements, or entries of an axis, in order; with `inverse` the int64 place of each among them, with `counts`
     how often each occurs. Entries of an axis not in a compiled Cell.
     """
-    if input.array is None and dim is None and input.size:
+    if input.array is None and dim is None and (input.size or is_compared()):
         return _sorted_runs(input, inverse, counts, equal_nan)
     array = known_values("unique", input)
     axis = None if dim is None else check_axis("unique", dim, array.ndim)
@@ -142,7 +144,7 @@ def unique_consecutive(
     axis = 0 if dim is None else check_axis("unique_consecutive", dim, input.ndim)
     rows = reshape(input, (-1,)) if dim is None else moveaxis(input, axis, 0)
     shape = input.shape if dim is None else (rows.shape[0],)
-    if not rows.shape[0]:
+    if not rows.shape[0] and not is_compared():
         known_values("unique_consecutive", input)
         none = [zeros(shape, "int64")] * return_inverse + [zeros((0,), "int64")] * return_counts
         kept = moveaxis(rows, 0, axis).value()

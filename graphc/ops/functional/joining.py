@@ -18,19 +18,28 @@ from graphc.ops.functional.shapes import (
     atleast_3d,
     broadcast_to,
     expand_dims,
+    moveaxis,
     ravel,
     reshape,
 )
 from graphc.ops.functional.slicing import getitem, select_at
+from graphc.ops.tensor.deferred import Stacked
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
 
 def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors one after the other along an axis."""
+    if isinstance(tensors, Stacked):
+        return _merged(stack(tensors, axis), check_axis("concat", axis, tensors.tensor.ndim - 1))
     if not tensors:
         raise ArgumentValueError("concat needs at least one tensor", loc=user_loc())
     return call("Concat", *tensors, axis=check_axis("concat", axis, tensors[0].ndim))
+
+
+def _merged(x: Tensor, axis: int) -> Tensor:
+    """An axis and the next as one."""
+    return reshape(x, (*x.shape[:axis], x.shape[axis] * x.shape[axis + 1], *x.shape[axis + 2 :]))
 
 
 cat = concat
@@ -38,6 +47,10 @@ cat = concat
 
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors of one shape along a new axis."""
+    if isinstance(tensors, Stacked):
+        if tensors.are_numbers:
+            raise ArgumentTypeError("stack: tensors must be Tensors, got numbers", loc=user_loc())
+        return moveaxis(tensors.tensor, 0, axis) if tensors.tensor.shape[0] else concat([])
     types = [x.tensor_type for x in tensors if isinstance(x, Tensor)]
     if len({t.shape for t in types}) > 1:
         raise ShapeError(f"stack: tensors are {', '.join(map(str, types))}, expected equal shapes", loc=user_loc())

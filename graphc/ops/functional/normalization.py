@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import call, cast, real_only
+from graphc.ops.functional.core import call, cast, real_only, shape_of
 from graphc.ops.functional.elementwise import add, mul, pow_, rsqrt, sqrt, square
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.reduce import reduce_mean
 from graphc.ops.functional.shapes import broadcast_to, reshape
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.state import assign
-from graphc.ops.functional.statistics import moments
+from graphc.ops.functional.statistics import moments, share_of
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 
@@ -95,18 +97,23 @@ def batch_norm(
     if training:
         axes = tuple(i for i in range(x.ndim) if i != 1)
         mean, variance = moments(x, axes)
-        count = x.size // max(x.shape[1], 1)
+        count = math.prod(shape_of(x)[i] for i in axes)
+        less = count - 1
+        less = less.at_least(1) if isinstance(less, Deferred) else max(less, 1)
         _move(running_mean, mean, momentum)
-        _move(running_var, variance, momentum, count / max(count - 1, 1))
+        _move(running_var, variance, momentum, share_of(count, less, variance))
     else:
         mean, variance = _per_channel(running_mean, x.ndim), _per_channel(running_var, x.ndim)
     y = standardize(x, mean, variance, eps, gamma)
     return cast(y if bias is None else add(y, _per_channel(bias, x.ndim)), source)
 
 
-def _move(running: Tensor, new: Tensor, momentum: float, correction: float = 1.0) -> None:
+def _move(running: Tensor, new: Tensor, momentum: float, correction: Any = 1.0) -> None:
     if isinstance(running, Parameter):
-        step = mul(reshape(new, running.shape), momentum * correction)
+        step = mul(
+            reshape(new, running.shape),
+            mul(correction, momentum) if isinstance(correction, Tensor) else momentum * correction,
+        )
         assign(running, add(mul(running, 1.0 - momentum), step))
 
 

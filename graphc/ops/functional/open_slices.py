@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, TraceError, user_loc
 from graphc.ir.types import INTEGERS
-from graphc.ops.functional.core import cast_to, shape_of
+from graphc.ops.functional.core import IndexRangeError, cast_to, shape_of
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.dynamic import places_of
-from graphc.ops.functional.elementwise import add, greater_equal, less, logical_and
+from graphc.ops.functional.elementwise import add, equal, floor_mod, greater_equal, less, logical_and, maximum, sub
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.rooms import first_places, is_certain, sized
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -27,15 +30,22 @@ def without_open(
     """
     made, axes = list(items), axes_of(x, items)
     for k, (item, axis) in enumerate(zip(items, axes, strict=True)):
-        if isinstance(item, slice) and any(map(_is_open, (item.start, item.stop, item.step))):
+        if isinstance(item, slice) and (_is_open_slice(item) or _skips(item, shape_of(x)[axis])):
             x, made[k] = rows(x, _places(x, axis, item), axis), slice(None)
-        elif isinstance(item, Deferred) and not isinstance(shape_of(x)[axis], Deferred):
+        elif isinstance(item, Deferred):
             made[k] = _index(item, axis, x)
     return x, made
 
 
-def _index(size: Deferred, axis: int, x: Tensor) -> Tensor:
-    (low, high), extent = size.bounds, x.shape[axis]
+def _index(size: Deferred, axis: int, x: Tensor) -> Any:
+    (low, high), extent = size.bounds, shape_of(x)[axis]
+    if isinstance(extent, Deferred):
+        if not isinstance(extent - size, Deferred) and extent - size == 1:
+            return int(size)  # The last one.
+        if not -int(extent) <= int(size) < int(extent):
+            dispatch.refuse(IndexRangeError(f"index {size} is out of range for an axis of {extent}", loc=user_loc()))
+        place = size.tensor()
+        return place if low >= 0 else select(less(place, 0), add(place, extent.tensor()), place)
     if -extent <= low <= high < extent:
         return size.tensor()
     raise TraceError(
@@ -67,21 +77,43 @@ def _is_open(bound: Any) -> bool:
     return isinstance(bound, Deferred) or (isinstance(bound, Tensor) and bound.array is None)
 
 
+def _is_open_slice(item: slice) -> bool:
+    return any(map(_is_open, (item.start, item.stop, item.step)))
+
+
+def _skips(item: slice, size: int) -> bool:
+    """Whether a slice takes every n-th of what is counted."""
+    return isinstance(size, Deferred) and isinstance(item.step, int) and item.step > 1
+
+
 def _places(x: Tensor, axis: int, item: slice) -> Tensor:
     """The places of an axis that a slice takes: int32, counted."""
-    if item.step is not None and (_is_open(item.step) or item.step != 1):
+    step = 1 if item.step is None else item.step
+    if _is_open(step) or not isinstance(step, int) or step < 1:
         raise TraceError(
-            "a slice whose bounds only the run tells has a step of 1",
+            "a slice whose bounds only the run tells has a step that is known and positive",
             code="GC120",
             loc=user_loc(),
-            help="take every n-th element first: x[::n][:k]",
+            help="turn the axis round: x[::-1][:k]",
         )
-    at, size, flags = arange(x.shape[axis], dtype="int32"), shape_of(x)[axis], []
-    for bound, compare in ((item.start, greater_equal), (item.stop, less)):
-        if bound is not None:
-            place = _integer(bound)
-            flags.append(compare(at, select(less(place, 0), add(place, size), place)))
-    return places_of("a slice", flags[0] if len(flags) == 1 else logical_and(*flags))
+    size, start, stop = shape_of(x)[axis], sized(item.start), sized(item.stop)
+    from_first = (start is None or (type(start) is int and start == 0)) and is_certain(size)
+    if step == 1 and from_first and isinstance(stop, Deferred) and stop.bounds[0] >= 0:
+        stop = stop.at_most(size)
+        return first_places(stop) if isinstance(stop, Deferred) else arange(stop, dtype="int32")
+    at = arange(x.shape[axis], dtype="int32")
+    first, last = (None if b is None else _from_first(b, size) for b in (start, stop))
+    flags = [] if first is None else [greater_equal(at, first)]
+    flags += [] if last is None else [less(at, last)]
+    if step > 1:
+        flags.append(equal(floor_mod(at if first is None else sub(at, maximum(first, 0)), step), 0))
+    return places_of("a slice", reduce(logical_and, flags))
+
+
+def _from_first(bound: Any, size: int) -> Tensor:
+    """A bound as a number from the first element on: int64[]."""
+    place = _integer(bound)
+    return select(less(place, 0), add(place, size), place)
 
 
 def _integer(bound: Any) -> Tensor:

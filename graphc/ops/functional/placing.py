@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Number, Operand, cast_to, is_number, shape_of
+from graphc.ops.functional.core import Number, Operand, cast_to, is_compared, is_number, shape_of
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.elementwise import less_equal, maximum, sub
 from graphc.ops.functional.index import as_index, index_select, scattered, updated
@@ -50,12 +50,12 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if mask.tensor_type.dtype != "bool":
         raise DTypeError(f"masked_scatter: mask is {mask.tensor_type}, expected bool", loc=user_loc())
     there = reshape(broadcast_to(mask, input.shape), (-1,))
-    if not input.size:
+    if not input.size and not is_compared():
         return input.value()
     number = cumsum(cast_to(there, "int32"), 0)
     enough = less_equal(reduce_sum(cast_to(there, "int32")), source.size)
     require(enough, f"masked_scatter: source has {source.size} elements, the mask holds more often")
-    if not source.size:
+    if not source.size and not is_compared():
         return input.value()
     taken = index_select(reshape(source, (-1,)), 0, maximum(sub(number, 1), 0))
     return reshape(select(there, taken, reshape(input, (-1,))), input.shape)

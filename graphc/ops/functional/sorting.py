@@ -8,17 +8,20 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ir.types import INTEGERS
 from graphc.ops.declared.order import RANKED
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import call, cast, cast_to, real_only
+from graphc.ops.functional.core import call, cast, cast_to, real_only, shape_of
 from graphc.ops.functional.create import arange, zeros, zeros_like
-from graphc.ops.functional.elementwise import equal, greater, isfinite, less, logical_and
+from graphc.ops.functional.elementwise import equal, greater, greater_equal, isfinite, less, less_equal, logical_and
 from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_any, reduce_sum
+from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import promote
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -71,16 +74,30 @@ def topk(
     input: Tensor, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
 ) -> tuple[Tensor, Tensor]:
     """(the k largest elements in descending order, their int32 places) along an axis, the last by default."""
-    if isinstance(k, bool) or not isinstance(k, int):
+    told = isinstance(k, Tensor) and k.array is None and k.is_number and k.tensor_type.dtype in INTEGERS
+    if isinstance(k, bool) or not (isinstance(k, int) or told):
         raise ArgumentTypeError(f"topk: k must be an int, got {type(k).__name__}", loc=user_loc())
     at = check_axis("topk", -1 if dim is None else dim, input.ndim)
-    if not 0 <= k <= input.shape[at]:
+    if isinstance(k, Tensor):
+        size = shape_of(input)[at]
+        most = size.tensor() if isinstance(size, Deferred) else size
+        require(
+            logical_and(greater_equal(k, 0), less_equal(k, most)),
+            f"topk: k is more than axis {at} has, or negative",
+        )
+    elif not 0 <= k <= input.shape[at]:
         dispatch.refuse(
             ArgumentValueError(
                 f"topk: k is {k}, axis {at} of {input.tensor_type} has {input.shape[at]}", loc=user_loc()
             )
         )
-    values, places = ordered(moveaxis(input, at, -1), k, largest)
+    if isinstance(k, (Deferred, Tensor)):
+        # Of all in order the first, as many as the run tells.
+        moved = moveaxis(input, at, -1)
+        order = sorting_places(moved, largest)
+        values, places = gather_elements(moved, -1, order)[..., :k], order[..., :k]
+    else:
+        values, places = ordered(moveaxis(input, at, -1), k, largest)
     return moveaxis(values, -1, at), moveaxis(places, -1, at)
 
 

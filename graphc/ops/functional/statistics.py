@@ -9,13 +9,14 @@ from typing import Any
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import Axis, as_float, call, cast, real_only
+from graphc.ops.functional.core import Axis, as_float, call, cast, real_only, shape_of
 from graphc.ops.functional.elementwise import add, equal, greater, maximum, mul, sqrt, square, sub
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.norms import norm, vector_norm
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, swapaxes
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -34,10 +35,18 @@ def var(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False)
     input = as_float(input)
     axes = normalize_axes("var", axis, input.ndim)
     _, variance = moments(input, axes)
-    count = math.prod(input.shape[a] for a in axes)
+    count = math.prod(shape_of(input)[a] for a in axes)
     if ddof:
-        variance = mul(variance, count / (count - ddof) if count != ddof else math.nan)
+        variance = mul(variance, share_of(count, count - ddof, variance))
     return variance if keepdims else reshape(variance, [d for i, d in enumerate(input.shape) if i not in axes])
+
+
+def share_of(count: int, other: int, beside: Tensor) -> Any:
+    """One size divided by another, NaN for zero; where the run tells them a tensor of the dtype of the one beside it."""
+    if isinstance(count, Deferred) or isinstance(other, Deferred):
+        parts = (cast(x.tensor() if isinstance(x, Deferred) else x, beside.tensor_type.dtype) for x in (count, other))
+        return div(*parts)
+    return count / other if other else math.nan
 
 
 def std(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:

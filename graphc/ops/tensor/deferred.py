@@ -1,9 +1,14 @@
-"""Numbers that Python sees while a Cell is traced, and whose values only the run of the step tells."""
+"""Numbers that Python sees while a Cell is traced, and lists of them or of tensors, of which only the run of the step tells the
+values, or how many there are.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from graphc.errors import TraceTypeError, user_loc
 
 if TYPE_CHECKING:
     from graphc.ops.tensor.tensor import Tensor
@@ -17,6 +22,48 @@ class Deferred(int):
     def bounds(self) -> tuple[int, int]:
         """The least and the largest number it may be."""
 
+    @property
+    def is_room(self) -> bool:
+        """Whether an axis may have it as its size as it is."""
+        return False
+
+    def at_most(self, other: int) -> int:
+        """The smaller of this and another number."""
+        return min(int(self), int(other))
+
+    def at_least(self, other: int) -> int:
+        """The larger of this and another number."""
+        return max(int(self), int(other))
+
     @abstractmethod
     def tensor(self) -> Tensor:
         """The number of the run, as a tensor that stands for a number."""
+
+
+class Stacked:
+    """A list of tensors of one type, as many as the run tells: the rows of one tensor. are_numbers: it is one of numbers."""
+
+    def __init__(self, tensor: Tensor, are_numbers: bool) -> None:
+        self.tensor, self.are_numbers = tensor, are_numbers
+
+    def __getitem__(self, place: Any) -> Any:
+        made = self.tensor[place]
+        return Stacked(made, self.are_numbers) if isinstance(place, slice) else made
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self.refused()
+
+    def __len__(self) -> int:
+        raise self.refused()
+
+    def __getattr__(self, name: str) -> Any:
+        raise self.refused(f", and has no {name}")
+
+    def refused(self, more: str = "") -> TraceTypeError:
+        """The error of whoever asks for the list itself."""
+        return TraceTypeError(
+            f"a list of as many items as only the run tells is no Python list{more}",
+            code="GC120",
+            loc=user_loc(),
+            help="use the tensor of its items, ops.stack([...]), or their sum(...)",
+        )

@@ -376,6 +376,17 @@ class TracedTensor(Tensor):
     def tensor_type(self) -> TensorType:
         return self._type
 
+    def __iter__(self) -> Iterator[Tensor]:
+        active = dispatch.recorder.get()
+        if active is not None and self.shape and isinstance(active.shape_of(self)[0], Deferred):
+            raise TraceTypeError(
+                "how many rows there are is not known while the Cell is compiled",
+                code="GC120",
+                loc=user_loc(),
+                help="write a `for` statement, or a comprehension with one `for`; ops.stack([...]) of it is a tensor",
+            )
+        return super().__iter__()
+
     def __hash__(self) -> int:
         if self.is_number and self._array is None:
             # Other keys of a dict would be compared with the number that it stands for.

@@ -1,0 +1,236 @@
+"""What is gone over as often as only the run tells: `range(n)`, the rows of `x[mask]`, and what `enumerate`, `zip` and `reversed`
+make of them; comprehensions over them, whose items are computed by one loop of the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+from graphc.errors import TraceTypeError, user_loc
+from graphc.ops import functional as F
+from graphc.ops.tensor.deferred import Deferred, Stacked
+from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.trace import alike
+from graphc.trace.sizes import decided, extreme, is_size
+from graphc.trace.truth import active_recorder, is_traced, one_element, shape_of, truth
+
+_HELP = "write a `for` statement over range(n), or over the rows themselves"
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What a `for` statement goes over whose turns are counted when the step runs: `item` of each number of a range."""
+
+    start: Any
+    stop: Any
+    step: int
+    item: Callable[[Any], Any]
+
+    def __iter__(self) -> Iterator[Any]:
+        raise _unknown()
+
+    def __reversed__(self) -> Iterator[Any]:
+        raise _unknown()
+
+    @property
+    def count(self) -> Any:
+        """How many there are."""
+        first, last, step = (self.start, self.stop, self.step)
+        if step < 0:
+            first, last, step = last, first, -step
+        whole = _less(last, first)
+        if step > 1:
+            whole = _plus(whole, step - 1)
+            whole = F.floor_divide(whole, step) if isinstance(whole, Tensor) else whole // step
+        return _extreme(whole, 0, largest=True)
+
+    def turn(self, number: Any) -> Any:
+        """What comes as turn `number`, from 0 on."""
+        return self.item(_plus(self.start, number if self.step == 1 else number * self.step))
+
+
+def _unknown() -> TraceTypeError:
+    return TraceTypeError(
+        "how many turns there are is not known while the Cell is compiled", code="GC120", loc=user_loc(), help=_HELP
+    )
+
+
+def _plus(a: Any, b: Any) -> Any:
+    return F.add(decided(a), decided(b)) if isinstance(a, Tensor) or isinstance(b, Tensor) else a + b
+
+
+def _less(a: Any, b: Any) -> Any:
+    return F.sub(decided(a), decided(b)) if isinstance(a, Tensor) or isinstance(b, Tensor) else a - b
+
+
+def _extreme(a: Any, b: Any, largest: bool) -> Any:
+    if isinstance(a, Tensor) or isinstance(b, Tensor):
+        return (F.maximum if largest else F.minimum)(as_tensor(decided(a)), decided(b))
+    return extreme(a, b, largest)
+
+
+# ---- Python's functions
+
+
+def range_(*args: Any) -> Any:
+    """`range(...)`, of numbers that the run tells, too. TraceTypeError GC120 for what is no integer."""
+    if not any(is_traced(x) or isinstance(x, Deferred) for x in args):
+        return range(*args)
+    start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
+    for x in (start, stop):
+        if is_traced(x) and (one_element(x).tensor_type.is_float or x.tensor_type.is_complex):
+            raise TraceTypeError(f"range() of {x.tensor_type}, which is no integer", code="GC120", loc=user_loc())
+    if not isinstance(step, int) or isinstance(step, Deferred) or not step:
+        raise TraceTypeError(
+            "the step of a range() must be known while the Cell is compiled, and not zero",
+            code="GC120",
+            loc=user_loc(),
+            help="loop with `while i < n`",
+        )
+    return Turns(_integer(start), _integer(stop), step, lambda i: i)
+
+
+def _integer(x: Any) -> Any:
+    return alike.as_number(x, "int64") if is_traced(x) else x
+
+
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
+    """`enumerate(...)`, of rows that are counted, too."""
+    turns = turns_of(iterable)
+    if turns is None:
+        return enumerate(iterable, start)
+    first, item, step = turns.start, turns.item, turns.step
+    return replace(turns, item=lambda i: ((i - first) // step + start, item(i)))
+
+
+def zip_(*iterables: Any, strict: bool = False) -> Any:
+    """`zip(...)`: where one is counted, as many turns as the shortest has."""
+    if not any(turns_of(x) is not None for x in iterables):
+        return zip(*iterables, strict=strict)
+    each = [_beside(x) for x in iterables]
+    counts = [t.count for t in each]
+    if strict and not all(a is b or _is_certain(a == b) for a, b in pairwise(counts)):
+        raise TraceTypeError(
+            "zip(strict=True) of what only the run tells the lengths of",
+            code="GC120",
+            loc=user_loc(),
+            help="compare them first, assert len(a) == len(b), and leave `strict` out",
+        )
+    shortest = reduce(lambda a, b: _extreme(a, b, largest=False), counts)
+    return Turns(0, shortest, 1, lambda i: tuple(t.turn(i) for t in each))
+
+
+def _is_certain(x: Any) -> bool:
+    return x is True
+
+
+def _beside(x: Any) -> Turns:
+    """How to go over what stands in a `zip` beside what is counted."""
+    found = turns_of(x)
+    if found is not None:
+        return found
+    if isinstance(x, Tensor) and x.shape:
+        return Turns(0, x.shape[0], 1, lambda i: x[i])
+    if isinstance(x, range):
+        return Turns(x.start, x.stop, x.step, lambda i: i)
+    raise TraceTypeError(
+        f"zip() of a {type(x).__name__} beside what only the run tells the length of",
+        code="GC120",
+        loc=user_loc(),
+        help="go over tensors: ops.stack(items), or Tensor(items)",
+    )
+
+
+def reversed_(iterable: Any) -> Any:
+    """`reversed(...)`, of rows that are counted, too."""
+    turns = turns_of(iterable)
+    if turns is None:
+        return reversed(iterable)
+    last = _less(turns.count, 1)
+    return Turns(0, turns.count, 1, lambda i: turns.turn(_less(last, i)))
+
+
+def map_(function: Callable[..., Any], *iterables: Any) -> Any:
+    """`map(...)`, over rows that are counted, too."""
+    if not any(turns_of(x) is not None for x in iterables):
+        return map(function, *iterables)
+    called = active_recorder().prepared(function)
+    return _computed(zip_(*iterables), lambda items: called(*items))
+
+
+def sum_(iterable: Any, /, start: Any = 0) -> Any:
+    """`sum(...)`, of as many as only the run tells, too."""
+    found = stacked(iterable)
+    if found is None:
+        return sum(iterable, start)
+    total = F.sum(_numbers(found.tensor), 0)
+    total = alike.as_number(total, total.tensor_type.dtype) if found.are_numbers else total
+    return total if is_size(start) and start == 0 else start + total
+
+
+def _numbers(x: Tensor) -> Tensor:
+    return F.cast(x, "int64") if x.tensor_type.dtype == "bool" else x
+
+
+def turns_of(iterable: Any) -> Turns | None:
+    """How a `for` statement goes over what only the run knows the length of."""
+    if isinstance(iterable, Turns):
+        return iterable
+    x = iterable.tensor if isinstance(iterable, Stacked) else iterable
+    if not isinstance(x, Tensor) or not x.shape:
+        return None
+    rows = shape_of(x)[0]
+    return Turns(0, rows, 1, lambda i: iterable[i]) if isinstance(rows, Deferred) else None
+
+
+# ---- comprehensions
+
+
+def stacked(iterable: Any) -> Stacked | None:
+    """The items of what is counted, computed by one loop; None for what is not."""
+    if isinstance(iterable, Stacked):
+        return iterable
+    turns = turns_of(iterable)
+    return None if turns is None else _computed(turns, lambda x: x)
+
+
+def comprehended(
+    iterable: Any, plain: Callable[[Any], Any], element: Callable[[Any], Any], keep: Callable[[Any], Any] | None
+) -> Any:
+    """A comprehension or generator: `plain` of what Python goes over; of what is counted its elements in one tensor.
+
+    keep: its `if`.
+    """
+    turns = turns_of(iterable)
+    if turns is None:
+        return plain(iterable)
+    made = _computed(turns, element)
+    if keep is None:
+        return made
+    kept = _computed(turns, lambda item: F.cast(as_tensor(truth(keep(item))), "bool"))
+    return Stacked(made.tensor[F.reshape(kept.tensor, (-1,))], made.are_numbers)
+
+
+def _computed(turns: Turns, element: Callable[[Any], Any]) -> Stacked:
+    count, numbers = turns.count, []
+    if not isinstance(count, Deferred):
+        raise _unknown()
+
+    def turn(carried: Any, number: Tensor) -> Any:
+        made = decided(element(turns.turn(alike.as_number(number, "int64"))))
+        if not isinstance(made, (Tensor, bool, int, float)):
+            raise TraceTypeError(
+                f"a comprehension over what only the run tells the length of makes a {type(made).__name__}",
+                code="GC120",
+                loc=user_loc(),
+                help="let it make tensors, or write a `for` statement",
+            )
+        numbers.append(alike.is_number(made))
+        return carried, as_tensor(made)
+
+    _, tensor = F.scan(turn, F.zeros((), "int32"), F.arange(count))
+    return Stacked(tensor, all(numbers))
