@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from graphc.errors import TraceError, TraceTypeError, user_loc
+from graphc.ops.functional.decided import as_number
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.ops.tensor.tree import flatten, map_leaves
@@ -186,7 +187,7 @@ def range_(*args: Any) -> Any:
 
 
 def _integer(x: Any) -> Any:
-    return alike.as_number(x, "int64") if is_traced(x) else x
+    return as_number(x, "int64") if is_traced(x) else x
 
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:

@@ -274,7 +274,18 @@ def plain(x):
     return {k: plain(v) for k, v in x.items()} if isinstance(x, dict) else (type(x).__name__, x)
 
 
+def items_of_tensors(self, x):
+    k, total, several = x.max().astype("int32").item(), x.sum().item(), (x > 0).any().item()
+    if total > 2:
+        x = x + k
+    elif x.min().item() < 0 and several:
+        x = x * total
+    n = self.n.item()
+    return x * n, k, total, several, k + n, total / 2
+
+
 BODIES = [
+    items_of_tensors,
     written_only_where_it_counts, chain, numbers_in_tests, ternaries, numbers, operators_of_numbers, returns, after_a_break,
     a_tensor_counts_from_a_number, built_in,
     chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
