@@ -8,7 +8,7 @@ from functools import partial, reduce
 from typing import Any
 
 from graphc.ops import functional as F
-from graphc.ops.functional.decided import as_number
+from graphc.ops.functional.decided import as_number, python_number
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -161,7 +161,7 @@ def _number(plain: type, dtype: str) -> Callable[..., Any]:
         if not is_traced(x):
             return plain(*args)
         x = one_element(x)
-        return as_number(x, "float64" if (plain, x.tensor_type.dtype) == (float, "float64") else dtype)
+        return python_number(x, "float64" if (plain, x.tensor_type.dtype) == (float, "float64") else dtype)
 
     return number
 

@@ -323,6 +323,24 @@ def test_what_is_traced_has_the_type_tensor():
     assert graphc.jit(f)(Tensor([1.0])).asnumpy().tolist() == [2.0]
 
 
+def scaled_by_float(x):
+    return (x * float(x.sum())).sum()
+
+
+def scaled_by_item(x):
+    k = x.max().item() if x.sum() > 0 else 2
+    return (x * x.sum().item() * k).sum()
+
+
+@pytest.mark.parametrize("mode", [GRAPH_MODE, PYNATIVE_MODE])
+@pytest.mark.parametrize("function", [scaled_by_float, scaled_by_item])
+def test_a_number_made_of_a_tensor_is_a_constant_to_gradients(function, mode):
+    graphc.set_context(mode=mode)
+    x = Tensor([1.0, 2.0])
+    expected = {scaled_by_float: [3, 3], scaled_by_item: [6, 6]}[function]
+    np.testing.assert_array_equal(graphc.grad(graphc.jit(function))(x).asnumpy(), expected)
+
+
 def test_a_gradient_sees_what_was_written_for_all_names():
     def f(x):
         a = x * x

@@ -7,6 +7,7 @@ from typing import Any
 from graphc import dispatch
 from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.shapes import reshape
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -22,12 +23,17 @@ def as_number(x: Tensor, dtype: str) -> Tensor:
     return number
 
 
+def python_number(x: Tensor, dtype: str) -> Tensor:
+    """What stands for the number that Python would make of x: a constant to every gradient, as that number is."""
+    return as_number(stop_gradient(x), dtype)
+
+
 def item_of(x: Tensor) -> Tensor:
     """What `x.item()` is while x is traced, as `int(x)`, `float(x)` or `bool(x)` are: of one element, which is real."""
     dtype = x.tensor_type.dtype
     if dtype not in ("bool", "float64"):
         dtype = "float32" if x.tensor_type.is_float else "int64"
-    return as_number(x, dtype)
+    return python_number(x, dtype)
 
 
-__all__ = ["as_number", "item_of"]
+__all__ = ["as_number", "item_of", "python_number"]
