@@ -203,7 +203,7 @@ def check_new(name: str, taken: Iterable[str]) -> None:
             f"two parameters are named {name!r}: a checkpoint cannot tell them apart",
             code="GC141",
             loc=user_loc(),
-            help="give each its own name",
+            help="give each its own name; net.update_parameters_name() names what a cell holds by its paths",
         )
 
 

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc import dispatch
-from graphc.ops import functional as F
+from graphc.ops.functional.decided import as_number
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import DType, promote_scalar
 from graphc.ops.tensor.rows import RowTensor
@@ -142,18 +141,6 @@ def _numbers(first: GraphRecorder, a: Any, second: GraphRecorder, b: Any) -> tup
 def _in(branch: GraphRecorder, make: Callable[[], Tensor]) -> Tensor:
     with branch.active():
         return make()
-
-
-def as_number(x: Tensor, dtype: str) -> Tensor:
-    """A tensor of one element, in a dtype, as one that stands for a number."""
-    made = F.reshape(F.cast(x, dtype), ())
-    if made.array is not None:
-        number = Tensor.wrap(made.array)
-        number.is_number = True
-    else:
-        active: Any = dispatch.recorder.get()
-        number = active.wrap(active.resolve(made), True)
-    return number
 
 
 def _beside(number: Any, tensor: Tensor) -> Tensor:

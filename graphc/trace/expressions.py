@@ -8,11 +8,12 @@ from functools import partial, reduce
 from typing import Any
 
 from graphc.ops import functional as F
+from graphc.ops.functional.decided import as_number, python_number
 from graphc.ops.tensor.deferred import Deferred, Stacked
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.trace import inplace
-from graphc.trace.alike import as_number, kind_of
+from graphc.trace.alike import kind_of
 from graphc.trace.branches import if_exp
 from graphc.trace.counted import may_raise
 from graphc.trace.rewrite import is_
@@ -67,7 +68,7 @@ def chained(left: Any, *links: tuple[str, Callable[[], Any]]) -> Any:
 def in_(item: Any, container: Any) -> Any:
     """`item in container`."""
     if isinstance(container, Tensor):
-        known = not (is_traced(item) or is_traced(container))
+        known = not (is_traced(item) or is_traced(container)) or not isinstance(item, _COMPARED)
         return item in container if known else F.equal(container, item).any()
     if not isinstance(container, (list, tuple, set, frozenset, dict)):
         return item in container
@@ -171,7 +172,7 @@ def _number(plain: type, dtype: str) -> Callable[..., Any]:
         if not is_traced(x):
             return plain(*args)
         x = one_element(x)
-        return as_number(x, "float64" if (plain, x.tensor_type.dtype) == (float, "float64") else dtype)
+        return python_number(x, "float64" if (plain, x.tensor_type.dtype) == (float, "float64") else dtype)
 
     return number
 

@@ -7,9 +7,9 @@ from typing import Any
 from graphc import dispatch
 from graphc.errors import TraceValueError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.decided import as_number
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
-from graphc.trace.alike import as_number
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.sizes import decided
 

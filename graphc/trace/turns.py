@@ -12,6 +12,7 @@ from typing import Any
 
 from graphc.errors import TraceTypeError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.decided import as_number
 from graphc.ops.tensor.deferred import Deferred, Stacked
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.trace import alike
@@ -95,7 +96,7 @@ def range_(*args: Any) -> Any:
 
 
 def _integer(x: Any) -> Any:
-    return alike.as_number(x, "int64") if is_traced(x) else x
+    return as_number(x, "int64") if is_traced(x) else x
 
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
@@ -168,7 +169,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
     if found is None:
         return sum(iterable, start)
     total = F.sum(_numbers(found.tensor), 0)
-    total = alike.as_number(total, total.tensor_type.dtype) if found.are_numbers else total
+    total = as_number(total, total.tensor_type.dtype) if found.are_numbers else total
     return total if is_size(start) and start == 0 else start + total
 
 
@@ -221,7 +222,7 @@ def _computed(turns: Turns, element: Callable[[Any], Any]) -> Stacked:
         raise _unknown()
 
     def turn(carried: Any, number: Tensor) -> Any:
-        made = decided(element(turns.turn(alike.as_number(number, "int64"))))
+        made = decided(element(turns.turn(as_number(number, "int64"))))
         if not isinstance(made, (Tensor, bool, int, float)):
             raise TraceTypeError(
                 f"a comprehension over what only the run tells the length of makes a {type(made).__name__}",

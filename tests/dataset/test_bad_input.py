@@ -155,6 +155,46 @@ def test_an_iterator_can_be_read_once():
         list(numbers)
 
 
+class Restarting:
+    """An iterator that begins anew whenever `iter` is called, as in MindSpore's tutorials."""
+
+    def __init__(self, count):
+        self.count, self.place, self.begun = count, count, 0
+
+    def __iter__(self):
+        self.place = 0
+        self.begun += 1
+        return self
+
+    def __next__(self):
+        if self.place == self.count:
+            raise StopIteration
+        self.place += 1
+        return (np.array(self.place),)
+
+
+@pytest.mark.parametrize("options", [{}, {"num_samples": 300}])
+def test_an_iterator_that_begins_anew_is_read_once_per_pass(options):
+    source = Restarting(300)
+    numbers = ds.GeneratorDataset(source, ["x"], **options)
+    for passes in (1, 2):
+        assert [row["x"].item() for row in read(numbers)] == list(range(1, 301))
+        assert source.begun == passes
+
+
+def test_an_iterator_of_the_users_that_stays_at_its_end_is_used_up():
+    class Ending(Restarting):
+        def __iter__(self):
+            return self
+
+    source = Ending(3)
+    source.place = 0
+    numbers = ds.GeneratorDataset(source, ["x"])
+    assert len(read(numbers)) == 3
+    with pytest.raises(DataError, match="can be read only once, and has been"):
+        read(numbers)
+
+
 def test_rows_are_memory_of_their_own():
     data = np.zeros((4, 2), np.float32)
     held = [np.zeros(2), np.zeros(3)]

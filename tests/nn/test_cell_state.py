@@ -329,3 +329,10 @@ def test_walks_behind_a_prefix():
     left_out = {net.first}
     assert [n for n, _ in net.cells_and_names(left_out, "a")] == ["a", "a.second"]
     assert left_out == {net, net.first, net.second}
+
+
+def test_what_was_found_is_printed_in_mindspores_words():
+    net = nn.Dense(2, 2)
+    assert str(net.load_state_dict(net.state_dict())) == "<All keys matched successfully>"
+    found = net.load_state_dict({"bias": net.bias, "more": net.bias}, strict=False)
+    assert str(found) == "_IncompatibleKeys(missing_keys=['weight'], unexpected_keys=['more'])"

@@ -17,7 +17,7 @@ def test_children_by_name():
     net.insert_param_to_cell("scale", Parameter(Tensor([1.0]), name="scale"))
     assert [p.name for p in net.trainable_params()] == ["scale", "weight", "bias"]
     for error, call in (
-        (KeyError, lambda: net.insert_child_to_cell("first", nn.ReLU())),
+        (KeyError, lambda: net.insert_child_to_cell("training", nn.ReLU())),
         (KeyError, lambda: net.insert_child_to_cell("a.b", nn.ReLU())),
         (ValueError, lambda: net.insert_child_to_cell("", nn.ReLU())),
         (TypeError, lambda: net.insert_child_to_cell("second", 3)),
@@ -28,6 +28,24 @@ def test_children_by_name():
     ):
         with pytest.raises(error):
             call()
+
+
+def test_a_child_is_put_in_the_place_of_another():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Dense(2, 2), nn.ReLU()
+
+        def construct(self, x):
+            return self.second(self.first(x))
+
+    net = Net()
+    net(ONES)
+    net.insert_child_to_cell("first", nn.Identity())
+    assert net.first is net.name_cells()["first"]
+    assert list(net.name_cells()) == ["first", "second"]
+    assert not net.trainable_params()
+    np.testing.assert_array_equal(net(ONES).asnumpy(), ONES.asnumpy())
 
 
 def test_apply_goes_from_the_leaves_to_the_root():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, nn
+from graphc import Tensor, mint, nn
 from tests.data.ms_layer_gradients import LINES
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -130,3 +130,35 @@ def test_windows_that_are_set_later(kind: Any) -> None:
     layer(x)
     layer.kernel_size, layer.stride = [3, 3], 1
     np.testing.assert_array_equal(layer(x).asnumpy(), kind(3, 1)(x).asnumpy())
+
+
+def shown(value):
+    return value if isinstance(value, (int, float, str, tuple, type(None))) else type(value).__name__
+
+
+@pytest.mark.parametrize(
+    ("layer", "expected"),
+    [
+        (
+            lambda: nn.Conv2d(2, 4, 3),
+            {"padding": 0, "weight_init": "HeUniform", "bias_init": None, "data_format": "NCHW"},
+        ),
+        (lambda: nn.Conv2d(2, 4, 3, pad_mode="pad", padding=1, has_bias=True), {"padding": 1, "bias_init": "Uniform"}),
+        (lambda: nn.Conv2d(2, 4, 3, pad_mode="pad", padding=(1, 0, 2, 1)), {"padding": (1, 0, 2, 1)}),
+        (lambda: nn.Conv2d(2, 4, 3, weight_init="ones"), {"weight_init": "ones"}),
+        (lambda: nn.Conv1d(2, 4, 3, pad_mode="pad", padding=2), {"padding": (0, 0, 2, 2), "data_format": "NCHW"}),
+        (lambda: nn.Conv2dTranspose(2, 4, 3, pad_mode="pad", padding=1), {"padding": 1, "weight_init": "HeUniform"}),
+        (lambda: nn.Conv3d(2, 4, 3, pad_mode="pad", padding=1), {"padding": 1, "data_format": "NCDHW"}),
+        (lambda: nn.BatchNorm2d(4, momentum=0.75), {"momentum": 0.25}),
+        (lambda: nn.MultiheadAttention(4, 2, 0.1), {"head_dim": 2, "dropout": 0.1}),
+        (
+            lambda: nn.TransformerEncoderLayer(4, 2, 8),
+            {"d_model": 4, "nhead": 2, "dim_feedforward": 8, "batch_first": False},
+        ),
+        (lambda: mint.nn.Embedding(5, 3), {"num_embeddings": 5, "embedding_dim": 3, "padding_idx": None}),
+    ],
+)
+def test_layers_tell_their_arguments(layer, expected):
+    """Programs that put another layer in the place of one read them; values are MindSpore's."""
+    made = layer()
+    assert {name: shown(getattr(made, name)) for name in expected} == expected

@@ -249,3 +249,58 @@ def test_what_a_tensor_says_of_itself():
         1,
         0.0,
     )
+
+
+@pytest.mark.parametrize("value", ["a", None, {}, {1}, b"x", [1, "b"], [[1, 2], [3]], object(), [None, 1, 2]])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_what_is_no_number_is_not_written(value, dtype):
+    x = Tensor(np.ones((2, 3), dtype))
+
+    class Net(nn.Cell):
+        def construct(self, x):
+            y = x * 1
+            y[0] = value
+            return y
+
+    for write in (lambda: x.__setitem__(0, value), lambda: Net()(x)):
+        with pytest.raises(TypeError, match="must be a Tensor, a number or a list of numbers"):
+            write()
+    np.testing.assert_array_equal(x.asnumpy(), 1)
+
+
+def test_no_imaginary_part_is_dropped_where_it_is_written():
+    x = Tensor(np.ones(2, np.float32))
+    with pytest.raises(TypeError, match="complex"):
+        x[0] = 1j
+
+
+def test_lists_of_tensors_are_written():
+    class Net(nn.Cell):
+        def construct(self, x):
+            y = x * 1
+            y[0] = [x[0, 1], x[0, 0].sum(), 3]
+            y[1:] = ([x[1, 2], 1.5, 2.5],)
+            return y
+
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    expected = [[1, 0, 3], [5, 1.5, 2.5]]
+    np.testing.assert_array_equal(Net()(x).asnumpy(), expected)
+    y = x.copy()
+    y[0], y[1:] = [x[0, 1], x[0, 0].sum(), 3], ([x[1, 2], 1.5, 2.5],)
+    np.testing.assert_array_equal(y.asnumpy(), expected)
+
+
+def test_elements_are_looked_for():
+    x = Tensor(np.array([[1, 2], [3, 4]], np.int32))
+    assert 3 in x
+    assert 2.0 in x
+    assert Tensor(4) in x
+    assert Tensor([9, 2]) in x
+    assert np.int64(1) in x
+    assert not any(e in x for e in (5, Tensor(0), "a", None, [1]))
+
+    class Net(nn.Cell):
+        def construct(self, x, e):
+            return 3 in x, e in x, "a" in x, None not in x
+
+    assert tuple(map(bool, Net()(x, Tensor(9)))) == (True, False, False, True)

@@ -274,7 +274,18 @@ def plain(x):
     return {k: plain(v) for k, v in x.items()} if isinstance(x, dict) else (type(x).__name__, x)
 
 
+def items_of_tensors(self, x):
+    k, total, several = x.max().astype("int32").item(), x.sum().item(), (x > 0).any().item()
+    if total > 2:
+        x = x + k
+    elif x.min().item() < 0 and several:
+        x = x * total
+    n = self.n.item()
+    return x * n, k, total, several, k + n, total / 2
+
+
 BODIES = [
+    items_of_tensors,
     written_only_where_it_counts, chain, numbers_in_tests, ternaries, numbers, operators_of_numbers, returns, after_a_break,
     a_tensor_counts_from_a_number, built_in,
     chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
@@ -310,6 +321,24 @@ def test_what_is_traced_has_the_type_tensor():
         return x * 2 if type(x) in (list, Tensor) and type(x) is Tensor else x
 
     assert graphc.jit(f)(Tensor([1.0])).asnumpy().tolist() == [2.0]
+
+
+def scaled_by_float(x):
+    return (x * float(x.sum())).sum()
+
+
+def scaled_by_item(x):
+    k = x.max().item() if x.sum() > 0 else 2
+    return (x * x.sum().item() * k).sum()
+
+
+@pytest.mark.parametrize("mode", [GRAPH_MODE, PYNATIVE_MODE])
+@pytest.mark.parametrize("function", [scaled_by_float, scaled_by_item])
+def test_a_number_made_of_a_tensor_is_a_constant_to_gradients(function, mode):
+    graphc.set_context(mode=mode)
+    x = Tensor([1.0, 2.0])
+    expected = {scaled_by_float: [3, 3], scaled_by_item: [6, 6]}[function]
+    np.testing.assert_array_equal(graphc.grad(graphc.jit(function))(x).asnumpy(), expected)
 
 
 def test_a_gradient_sees_what_was_written_for_all_names():

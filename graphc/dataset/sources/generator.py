@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,28 @@ class _BatchedStream(Worked):
         return self._job(task)
 
     def leave_out(self, count: int) -> int:
-        return sum(1 for _ in islice(self._batches, count))
+        left_out = 0
+        while left_out < count and next(self._batches, None) is not None:
+            left_out += 1
+        return left_out
+
+
+def _next_ones(rows: Iterator[Any]) -> Iterator[Any]:
+    """What `next` gives. `iter` is not called any more: where a user's `__iter__` returns the object itself, that begins anew."""
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        yield row
+
+
+def _used_up() -> DataError:
+    return DataError(
+        f"{_OWNER}: the source is an iterator, which can be read only once, and has been",
+        code="GC206",
+        help="give the function that makes it: it is called for each pass",
+    )
 
 
 class _IteratedStream(Stream):
@@ -163,33 +185,31 @@ class _IteratedStream(Stream):
         self._source, self._form, self._limit = dataset.source, dataset.form, dataset.limit
         self._rows: Iterator[Any] = iter(())
         self._place = 0
+        self._again = False
         self._failure: DataError | None = None
 
     def begin(self) -> None:
         self._place, self._failure = 0, None
         try:
             rows = self._source() if callable(self._source) else self._source
-            self._rows = iter(rows)
+            rows = iter(rows)
         except interrupts():
             raise
         except BaseException as raised:
             raise fault(f"{_OWNER}: the source", None, raised) from raised
-        if self._rows is self._source:
-            if self._dataset.used_up:
-                raise DataError(
-                    f"{_OWNER}: the source is an iterator, which can be read only once, and has been",
-                    code="GC206",
-                    help="give the function that makes it: it is called for each pass",
-                )
-            self._dataset.used_up = True
-        if self._limit is not None:
-            self._rows = islice(self._rows, self._limit)
+        self._again = rows is self._source and self._dataset.used_up
+        if self._again and not isinstance(getattr(type(rows), "__iter__", None), FunctionType):
+            raise _used_up()
+        self._dataset.used_up = rows is self._source
+        self._rows = islice(_next_ones(rows), self._limit)
 
     def read(self, count: int) -> Rows | None:
         if self._failure is not None:
             raise self._failure
         given, error = self._take(min(count, 128))
         ids = np.arange(self._place, self._place + len(given))
+        if self._again and not given and error is None and self._place == 0:
+            raise _used_up()
         self._place += len(given)
         done = _done(self._form, given, ids, error)
         self._failure = done.error

@@ -86,7 +86,7 @@ class Embedding(Cell):
             and not -rows <= checks.integer("Embedding", "padding_idx", padding_idx, -rows) < rows
         ):
             raise checks.wrong_value("Embedding", "padding_idx", f"below {rows}", padding_idx)
-        self.padding_idx = padding_idx
+        self.num_embeddings, self.embedding_dim, self.padding_idx = rows, width, padding_idx
         if _weight is None:
             table = initializer(Normal(1.0), (rows, width), "float32" if dtype is None else dtype).asnumpy().copy()
             if padding_idx is not None:

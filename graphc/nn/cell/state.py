@@ -21,10 +21,15 @@ _EXTRA = "_extra_state"
 
 
 class IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` has found: keys that lack, and keys that nothing takes."""
+    """What `load_state_dict` has found: keys that lack, and keys that nothing takes. Printed in MindSpore's words."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
 class _Given(OrderedDict[str, Any]):

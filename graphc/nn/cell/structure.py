@@ -74,12 +74,13 @@ class Structure(Generic[Child]):
         return name
 
     def insert_child_to_cell(self, child_name: str, child_cell: Any) -> None:
-        """Add a child under a name that need not be an identifier; None holds a place. Its parameters keep their names, as in
-        MindSpore. NameTakenError, an ArgumentValueError and KeyError, if the name is taken, empty or has a dot.
+        """Add a child under a name that need not be an identifier, or put another one in its place; None changes nothing. Its
+        parameters keep their names, as in MindSpore. NameTakenError, an ArgumentValueError and KeyError, if something else
+        has the name, or it is empty or has a dot.
         """
         name = self._free_name("child", child_name)
-        if name in self._cells or name in self.__dict__:
-            raise NameTakenError(f"{type(self).__name__} already has a child or attribute {name!r}", loc=user_loc())
+        if name in self.__dict__ and name not in self._cells:
+            raise NameTakenError(f"{type(self).__name__} already has an attribute {name!r}", loc=user_loc())
         if child_cell is None:
             return
         if not isinstance(child_cell, Structure):

@@ -46,6 +46,7 @@ class MultiheadAttention(Cell):
         owner = "MultiheadAttention"
         self.embed_dim = checks.integer(owner, "embed_dim", embed_dim)
         self.num_heads = checks.integer(owner, "num_heads", num_heads)
+        self.head_dim, self.dropout = embed_dim // num_heads, dropout
         if embed_dim % num_heads:
             raise checks.wrong_value(owner, "embed_dim", f"a multiple of num_heads = {num_heads}", embed_dim)
         self.kdim = embed_dim if kdim is None else checks.integer(owner, "kdim", kdim)

@@ -25,19 +25,33 @@ def described(layer: Any) -> str:
     return ", ".join((channels, *(f"{name}={getattr(layer, name)}" for name in shown)))
 
 
+def make(layer: Any, shape: tuple[int, ...], outputs: int, inits: tuple[Any, Any], dtype: Any) -> None:
+    """Give a convolution its weight and bias, and the attributes that say what these begin with."""
+    weight, bias = inits
+    layer.weight_init = HeUniform(math.sqrt(5)) if weight is None else weight
+    layer.weight = Parameter(initializer(layer.weight_init, shape, dtype), name="weight")
+    layer.bias_init = Uniform(1 / math.sqrt(fans(shape)[0])) if bias is None and layer.has_bias else bias
+    layer.bias = Parameter(initializer(layer.bias_init, (outputs,), dtype), name="bias") if layer.has_bias else None
+
+
 class _Conv(Cell):
     """What convolutions of images and of sequences share. Sequences are images of one row."""
 
     kernel_size: Any
     stride: Any
+    #: As it was given.
     padding: Any
+    #: Zeros before and after each axis.
+    ends: Any
     dilation: Any
     conv2d = Inner(lambda layer: layer._primitive())
     bias_add = Inner(lambda layer: ops.BiasAdd())
+    weight: Parameter
+    bias: Parameter | None
 
     def _primitive(self) -> ops.Primitive:
         """The convolution that this layer computes."""
-        window = (self.pad_mode, self.padding, self.stride, self.dilation)
+        window = (self.pad_mode, self.ends, self.stride, self.dilation)
         made: ops.Primitive = ops.Conv2D(self.out_channels, self.kernel_size, 1, *window, self.group)
         return made
 
@@ -61,13 +75,7 @@ class _Conv(Cell):
                 raise checks.wrong_value(owner, name, f"a multiple of group = {group}", count)
         self.has_bias = checks.boolean(owner, "has_bias", has_bias)
         shape = (self.out_channels, self.in_channels // self.group, *window)
-        weight, bias = inits
-        weight = HeUniform(math.sqrt(5)) if weight is None else weight
-        self.weight = Parameter(initializer(weight, shape, dtype), name="weight")
-        self.bias: Parameter | None = None
-        if self.has_bias:
-            bias = Uniform(1 / math.sqrt(fans(shape)[0])) if bias is None else bias
-            self.bias = Parameter(initializer(bias, shape[:1], dtype), name="bias")
+        make(self, shape, self.out_channels, inits, dtype)
 
     def _convolve(self, x: Tensor) -> Tensor:
         y: Tensor = self.conv2d(x, self.weight)
@@ -138,7 +146,8 @@ class Conv2d(_Conv):
             raise checks.wrong_value("Conv2d", "data_format", "'NCHW'", data_format)
         inits = (weight_init, bias_init)
         self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
-        self.padding = padding_of("Conv2d", padding, self.pad_mode, 4)
+        self.padding, self.data_format = padding, data_format
+        self.ends = padding_of("Conv2d", padding, self.pad_mode, 4)
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv2d: x")
@@ -179,7 +188,8 @@ class Conv1d(_Conv):
         inits = (weight_init, bias_init)
         self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
         ends = checks.integer("Conv1d", "padding", padding, least=0)
-        self.padding = (0, 0, *padding_of("Conv1d", ends, self.pad_mode, 2))
+        self.padding = self.ends = (0, 0, *padding_of("Conv1d", ends, self.pad_mode, 2))
+        self.data_format = "NCHW"
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv1d: x")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
-from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
-from graphc.nn.initializer.make import initializer
-from graphc.nn.layer.conv import described, padding_of
+from graphc.nn.layer.conv import described, make, padding_of
 from graphc.nn.layer.conv_transpose import below_steps
-from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 Triple = tuple[int, int, int]
@@ -66,14 +62,10 @@ class Conv3d(Cell):
         for name, count in (("in_channels", in_channels), ("out_channels", out_channels)):
             if count % group:
                 raise checks.wrong_value("Conv3d", name, f"a multiple of group = {group}", count)
-        self.padding = padding_of("Conv3d", padding, self.pad_mode, 6)
+        self.padding, self.data_format = padding, data_format
+        self.ends = padding_of("Conv3d", padding, self.pad_mode, 6)
         shape = (out_channels, in_channels // group, *self.kernel_size)
-        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        self.weight = Parameter(initializer(init, shape, dtype), name="weight")
-        self.bias: Parameter | None = None
-        if has_bias:
-            init = Uniform(1 / math.sqrt(fans(shape)[0])) if bias_init is None else bias_init
-            self.bias = Parameter(initializer(init, shape[:1], dtype), name="bias")
+        make(self, shape, out_channels, (weight_init, bias_init), dtype)
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv3d: x")
@@ -83,7 +75,7 @@ class Conv3d(Cell):
                 loc=user_loc(),
             )
         bias = self.bias if self.has_bias else None
-        return ops.conv3d(x, self.weight, bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
+        return ops.conv3d(x, self.weight, bias, self.stride, self.pad_mode, self.ends, self.dilation, self.group)
 
     def extend_repr(self) -> str:
         return described(self)
@@ -132,14 +124,10 @@ class Conv3dTranspose(Cell):
         if any(self.output_padding) and self.pad_mode != "pad":
             raise checks.wrong_value(owner, "output_padding", f"0 with pad_mode {pad_mode!r}", output_padding)
         below_steps(owner, self.output_padding, self.stride, self.dilation)
-        self.padding = padding_of(owner, padding, self.pad_mode, 6)
+        self.padding, self.data_format = padding, data_format
+        self.ends = padding_of(owner, padding, self.pad_mode, 6)
         shape = (in_channels, out_channels // group, *self.kernel_size)
-        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        self.weight = Parameter(initializer(init, shape, dtype), name="weight")
-        self.bias: Parameter | None = None
-        if has_bias:
-            init = Uniform(1 / math.sqrt(fans(shape)[0])) if bias_init is None else bias_init
-            self.bias = Parameter(initializer(init, (out_channels,), dtype), name="bias")
+        make(self, shape, out_channels, (weight_init, bias_init), dtype)
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv3dTranspose: x")
@@ -149,7 +137,7 @@ class Conv3dTranspose(Cell):
                 loc=user_loc(),
             )
         steps = (self.stride, self.dilation, self.group, self.output_padding)
-        y = ops.conv3d_transpose(x, self.weight, self.pad_mode, self.padding, *steps)
+        y = ops.conv3d_transpose(x, self.weight, self.pad_mode, self.ends, *steps)
         return y if not self.has_bias or self.bias is None else y + ops.reshape(self.bias, (1, -1, 1, 1, 1))
 
     def extend_repr(self) -> str:

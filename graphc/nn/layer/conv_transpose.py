@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
 from graphc.nn import checks
-from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
-from graphc.nn.initializer.make import initializer
-from graphc.nn.layer.conv import _Conv, padding_of
+from graphc.nn.layer.conv import _Conv, make, padding_of
 from graphc.ops.functional.conv import Pad, Pair, same_pad
-from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
@@ -48,16 +44,13 @@ class Conv2dTranspose(_Conv):
         self.output_padding = tuple(checks.integer(owner, "output_padding", p, least=0) for p in extra)
         inits = ("zeros", "zeros")
         self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
-        self.padding = padding_of(owner, padding, self.pad_mode, 4)
+        self.padding, self.data_format = padding, "NCHW"
+        self.ends = padding_of(owner, padding, self.pad_mode, 4)
         if any(self.output_padding) and self.pad_mode != "pad":
             raise checks.wrong_value(owner, "output_padding", f"0 with pad_mode {pad_mode!r}", output_padding)
         below_steps(owner, self.output_padding, self.stride, self.dilation)
         shape = (self.in_channels, self.out_channels // self.group, *self.kernel_size)
-        weight = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        self.weight = Parameter(initializer(weight, shape, dtype), name="weight")
-        if self.has_bias:
-            bias = Uniform(1 / math.sqrt(fans(shape)[0])) if bias_init is None else bias_init
-            self.bias = Parameter(initializer(bias, (self.out_channels,), dtype), name="bias")
+        make(self, shape, self.out_channels, (weight_init, bias_init), dtype)
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv2dTranspose: x")
@@ -73,14 +66,14 @@ class Conv2dTranspose(_Conv):
         if self.pad_mode == "same":
             made = (size[0] * self.stride[0], size[1] * self.stride[1])
             return made, same_pad(made, self.kernel_size, self.stride, self.dilation)
-        total = [sum(self.padding[:2]), sum(self.padding[2:])]
+        total = [sum(self.ends[:2]), sum(self.ends[2:])]
         extra = list(self.output_padding)
         if self.pad_mode == "valid":
             extra = [max(s - r, 0) for s, r in zip(self.stride, reach, strict=True)]
         rows, columns = (
             (n - 1) * s + r - p + e for n, s, r, p, e in zip(size, self.stride, reach, total, extra, strict=True)
         )
-        return (rows, columns), self.padding
+        return (rows, columns), self.ends
 
 
 def below_steps(owner: str, extra: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> None:

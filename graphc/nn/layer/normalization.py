@@ -48,7 +48,8 @@ class _BatchNorm(Cell):
         owner = self._named()
         self.num_features = checks.integer(owner, "num_features", num_features)
         self.eps = checks.real(owner, "eps", eps, least=0)
-        self.momentum = checks.real(owner, "momentum", momentum)
+        #: The share of the batch's statistics, as in MindSpore: 1 less the argument.
+        self.momentum = 1.0 - checks.real(owner, "momentum", momentum)
         if not 0 <= momentum <= 1:
             raise checks.wrong_value(owner, "momentum", "in [0, 1]", momentum)
         self.affine = checks.boolean(owner, "affine", affine)
@@ -94,10 +95,11 @@ class _BatchNorm(Cell):
             )
         by_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
         moving = (self.moving_mean, self.moving_variance)
-        return ops.batch_norm(x, *moving, self.gamma, self.beta, by_batch, 1.0 - self.momentum, self.eps)
+        return ops.batch_norm(x, *moving, self.gamma, self.beta, by_batch, self.momentum, self.eps)
 
     def extend_repr(self) -> str:
-        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
+        momentum = 1.0 - self.momentum
+        return f"num_features={self.num_features}, eps={self.eps}, momentum={momentum}, affine={self.affine}"
 
 
 class BatchNorm1d(_BatchNorm):

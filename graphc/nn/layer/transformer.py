@@ -55,6 +55,7 @@ class _Layer(Cell):
             batch_first,
         )
         self.options += (norm_first, dtype)
+        self.d_model, self.nhead, self.dim_feedforward, self.batch_first = d_model, nhead, dim_feedforward, batch_first
         self.norm_first = checks.boolean(owner, "norm_first", norm_first)
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
         self._make_cross_attention()

@@ -206,8 +206,7 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
 
 def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "update") -> Tensor:
     """A copy of x in which x[index] is `value`, broadcast and cast to x's dtype; with mode "add" the sum of both."""
-    new = value if isinstance(value, Tensor) else Tensor(np.asarray(value).astype(x.tensor_type.numpy))
-    new = cast_to(new, x.tensor_type.dtype)
+    new = cast_to(value if isinstance(value, Tensor) else _numbers(x, value), x.tensor_type.dtype)
     chosen = _put_back(x, index, new, mode)
     if chosen is not None:
         return chosen
@@ -227,6 +226,27 @@ def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "
     new = broadcast_to(reshape(new, new.shape[lead:]), places.shape)
     flat = scattered(mode, reshape(x, (-1,)), reshape(places, (-1,)), reshape(new, (-1,)))
     return reshape(flat, x.shape)
+
+
+def _numbers(x: Tensor, value: Any) -> Tensor:
+    """A number, array or nested list of numbers, tensors among them, as a tensor that can be written to x. ArgumentTypeError
+    for anything else.
+    """
+    if isinstance(value, (list, tuple)) and value and any(isinstance(v, (Tensor, list, tuple)) for v in value):
+        parts = [v if isinstance(v, Tensor) else _numbers(x, v) for v in value]
+        if len({p.shape for p in parts}) == 1:
+            return stack([cast_to(p, x.tensor_type.dtype) for p in parts])
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.asarray(None)  # Lists of several lengths.
+    if array.dtype.kind in "OUSMm":
+        shown = f"the list {value!r}" if isinstance(value, (list, tuple)) else type(value).__name__
+        raise ArgumentTypeError(
+            f"what is written to elements of a tensor must be a Tensor, a number or a list of numbers, got {shown}",
+            loc=user_loc(),
+        )
+    return Tensor(array) if array.dtype.kind == "c" else Tensor(array.astype(x.tensor_type.numpy))
 
 
 def _put_back(x: Tensor, mask: Any, new: Tensor, mode: str) -> Tensor | None:

@@ -12,6 +12,7 @@ from graphc.ops.functional.arithmetic import div, float_power, floor_div, round_
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import cast, cast_to
 from graphc.ops.functional.create import full, full_like, ones, zeros
+from graphc.ops.functional.decided import item_of
 from graphc.ops.functional.diagonals import diagonal
 from graphc.ops.functional.elementwise import (
     abs_,
@@ -233,6 +234,7 @@ functions.update(
     greater=greater,
     greater_equal=greater_equal,
     index_=index_,
+    item_of=item_of,
     less=less,
     less_equal=less_equal,
     logical_not=logical_not,

@@ -33,7 +33,7 @@ from graphc.ops.tensor.numbers import (
     right_shift_by,
     rounded,
 )
-from graphc.ops.tensor.operators import Operators
+from graphc.ops.tensor.operators import Operators, functions
 from graphc.suggest import no_attribute
 
 if TYPE_CHECKING:
@@ -206,6 +206,10 @@ class Tensor(Operators, Methods):
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
+    def __contains__(self, item: Any) -> bool:
+        """Whether an element equals a number, or one of a tensor's that is broadcast; nothing else is in a tensor."""
+        return isinstance(item, _COMPARED) and bool(functions["equal"](self, item).any())
+
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         return self.asnumpy().tolist()
@@ -251,11 +255,15 @@ class Tensor(Operators, Methods):
         return self
 
     def item(self) -> Any:
-        """The single element as a Python number; ArgumentValueError if there are more."""
-        array = self._value("item()")
-        if array.size != 1:
+        """The single element as a Python number; ArgumentValueError if there are more. Of a traced tensor what stands for that
+        number, as int(x) and float(x) are in a compiled Cell.
+        """
+        if self.size != 1:
             raise ArgumentValueError(f"item() needs one element, the tensor is {self.tensor_type}", loc=user_loc())
-        return array.item()
+        unknown = self._array is None or self._is_state()
+        if unknown and dispatch.recorder.get() is not None and not self.tensor_type.is_complex:
+            return functions["item_of"](self)
+        return self._value("item()").item()
 
     def _value(self, asked: str) -> Array:
         if self._array is None and dispatch.recorder.get() is None:
@@ -352,6 +360,10 @@ class Tensor(Operators, Methods):
 
     def __hash__(self) -> int:
         return id(self)
+
+
+#: What can be an element of a tensor.
+_COMPARED = (Tensor, bool, int, float, complex, np.number)
 
 
 def _contents(x: Any) -> Any:
