@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from graphc.errors import ArgumentValueError, ExportError, GraphcError, PaddingError, TraceError, user_loc
+from graphc.frames import place
 from graphc.ir import Graph, walk
 from graphc.nn.cell.cell import Cell
 from graphc.ops.declared.padding import Axes
@@ -352,7 +353,8 @@ def trace_all(
         rooms = Rooms()
         made = Counting(rooms.room, others=others)
         try:
-            traced = again(made)
+            with explaining(made):
+                traced = again(made)
             with saying_where(traced.graph):
                 mask = mask_of(traced, probe(Counting(rooms.probe, sizes=made.sizes)))
                 counted = Counted.tried(mask, Trials.of(again, traced, made, rooms.sizes, given))
@@ -371,6 +373,23 @@ def same_values(one: Traced, other: Traced) -> None:
                 loc=user_loc(),
                 help="return the count as a tensor: mask.sum(), or ops.dyn_shape(x[mask])",
             )
+
+
+@contextmanager
+def explaining(counting: Counting) -> Iterator[None]:
+    """Let an exception of Python's say that it may come of a size that stands for another one."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, GraphcError) or error.__dict__.get("asked_for") or not counting.nodes:
+            raise
+        raise TraceError(
+            f"{type(error).__name__}: {error}, where sizes stand for those that only the run tells",
+            code="GC120",
+            loc=place(error.__traceback__),
+            details=[f"{n.attrs['size']} for those at {n.loc}" for n in counting.nodes],
+            help="take what a size tells from a tensor: table[n] of a Tensor; or decide by it: if n == 1",
+        ) from error
 
 
 @contextmanager

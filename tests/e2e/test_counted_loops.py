@@ -9,7 +9,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, ops
-from graphc.errors import GraphcError, ShapeError, TraceTypeError
+from graphc.errors import GraphcError, ShapeError, TraceError, TraceTypeError
 from tests.e2e.changing import close
 from tests.e2e.chosen import Function, Net, floats, refused
 
@@ -168,3 +168,22 @@ def test_in_buckets(body: Function) -> None:
         for count in range(0, n + 1, 2):
             mask = np.arange(n) < count
             close(step(floats(n, 4), mask), body(Tensor(floats(n, 4)), Tensor(mask)))
+
+
+def of_a_list(x: Any, m: Any) -> Any:
+    return x * [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0][len(x[m])]
+
+
+def of_a_number(x: Any, m: Any) -> Any:
+    return ops.zeros((int(len(x[m]) * 0.5), 2))
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "why"),
+    [
+        (of_a_list, TraceError, "IndexError: list index out of range, where sizes stand for"),
+        (of_a_number, TypeError, "whose value only the run tells"),
+    ],
+)
+def test_what_sizes_cannot_tell(body: Function, kind: Any, why: str) -> None:
+    refused(lambda: graphc.compile(Net(body), floats(6, 4), np.ones(6, bool)), "test_counted_loops.py", kind, why)

@@ -31,6 +31,7 @@ def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ShapeError(
             f"While: the loop carries ({', '.join(map(str, carried))}), its body gives ({', '.join(map(str, made))})",
             code="GC123",
+            help="let what it carries keep its size: carry a mask of the rows that are left, or the number of the row",
         )
     return tuple(carried)
 

@@ -32,6 +32,12 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 
 def _as_size(size: Any) -> int:
     known = size.array if isinstance(size, Tensor) and size.ndim == 0 else size
+    if known is None:
+        raise ArgumentTypeError(
+            f"a shape consists of integers, got a tensor {size.tensor_type}, whose value only the run tells",
+            loc=user_loc(),
+            help="make it of the sizes of tensors: len(x[mask]), n // 2, min(n, 3)",
+        )
     kind = np.asarray(known).dtype.kind if isinstance(size, Tensor) else "i"
     if isinstance(known, bool) or not isinstance(known, (int, np.integer, np.ndarray)) or kind not in "iu":
         raise ArgumentTypeError(f"a shape consists of integers, got {size!r}", loc=user_loc())
