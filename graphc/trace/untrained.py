@@ -64,7 +64,7 @@ def _reached(graph: Graph, ys: Sequence[Value]) -> tuple[set[Value], list[Node]]
             if any(graph.type(v).is_float for v in node.inputs):
                 stops[node.id] = node
         else:
-            stack += node.inputs[1:] if node.op.name == "Assign" else node.inputs
+            stack += node.inputs[:1] if node.op.name == "Assign" else node.inputs
     return reached, list(stops.values())
 
 

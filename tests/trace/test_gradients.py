@@ -97,6 +97,70 @@ def test_statistics_move_once():
     assert count(step.graph, "MatMul") == 2  # The forward and its gradient.
 
 
+def assigned(self, x, y):
+    ops.assign(self.s, x * 2)
+    return (self.s * y).sum()
+
+
+def returned(self, x, y):
+    return (ops.assign(self.s, self.w * x) * y).sum()
+
+
+def added(self, x, y):
+    self.s += x
+    return (self.s * y).sum()
+
+
+def one_element(self, x, y):
+    self.s[0] = x[1]
+    return (self.s * y).sum()
+
+
+def read_before_and_after(self, x, y):
+    before = (self.s * y).sum()
+    ops.assign(self.s, x * 2)
+    return before + (self.s * x).sum()
+
+
+def on_one_way(self, x, y):
+    if x.sum() > 0:
+        ops.assign(self.s, x * 2)
+    return (self.s * y).sum()
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+@pytest.mark.parametrize(
+    ("body", "of_x", "of_s"),
+    [
+        (assigned, [0, 0, 0], [0.5, -1, 3]),
+        (returned, [0, 0, 0], [0.5, -1, 3]),
+        (added, [0, 0, 0], [0.5, -1, 3]),
+        (one_element, [0, 0, 0], [0.5, -1, 3]),
+        (read_before_and_after, [2, 4, -1], [1.5, 1, 2.5]),
+        (on_one_way, [0, 0, 0], [0.5, -1, 3]),
+    ],
+)
+def test_what_is_assigned_gets_no_gradient(body, of_x, of_s, mode):
+    """As in MindSpore, whose numbers these are: every read is one of the parameter, whatever it holds."""
+
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(Tensor([0.3, -0.2, 0.1]), name="w")
+            self.s = Parameter(Tensor([1.0, 1.0, 1.0]), name="s")
+
+        def construct(self, x, y):
+            return body(self, x, y)
+
+    net = Net()
+    graphc.set_context(mode=mode)
+    x, y = Tensor([1.0, 2.0, -0.5]), Tensor([0.5, -1.0, 3.0])
+    dx, (dw, ds) = graphc.grad(net, 0, (net.w, net.s))(x, y)
+    np.testing.assert_array_equal(dx.asnumpy(), of_x)
+    np.testing.assert_array_equal(dw.asnumpy(), 0)
+    np.testing.assert_array_equal(ds.asnumpy(), of_s)
+
+
 def test_the_loss_scaled_step_has_one_forward():
     network = nn.WithLossCell(nn.Conv2d(1, 2, 3), cell(lambda self, y, label: (y * label).mean()))
     image = np.ones((1, 1, 8, 8), np.float32)

@@ -67,8 +67,8 @@ op(
     "variable value",
     infer=_assign_infer,
     ref=lambda variable, value: value,
-    # Each later read sees `value`; the old version has no part in it.
-    grad=lambda g, n, dy: [None, dy],
+    # As in MindSpore, all reads are reads of one parameter, whatever it holds by then: what is written gets no gradient.
+    grad=lambda g, n, dy: [dy, None],
     lower=Structural(),
     check=_assign_check,
     effect=True,
