@@ -34,7 +34,17 @@ from graphc.trace.mentioned import LIBRARIES, is_users
 
 #: Attributes of a Cell that its class does not read, or that have a place of their own.
 _INTERNAL = frozenset(
-    ("_params", "_cells", "_buffer_names", "_state_hooks", "_auto_prefix", "_made_at", "training", KEY)
+    (
+        "_params",
+        "_cells",
+        "_buffer_names",
+        "_state_hooks",
+        "_auto_prefix",
+        "_made_at",
+        "_names_are_settled",
+        "training",
+        KEY,
+    )
 )
 #: Attributes of a Cell that graphc itself reads.
 _ALWAYS = frozenset(

@@ -140,18 +140,15 @@ class Structure(Generic[Child]):
         cells.
 
         Each cell's own come before those of its children, in the order of its attributes; a ParameterTuple stands for its
-        members. These have the path of the cell that holds them alone, or the names that they had when the tuple was set.
+        members, with the names that they had when it was set.
         """
-        cells = list(self.cells_and_names(name_prefix=name_prefix)) if expand else [(name_prefix, cast(Child, self))]
-        alone = {
-            id(p): _path(path, name) for path, cell in reversed(cells) for name, p in reversed(cell._params.items())
-        }
+        cells = self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, cast(Child, self))]
         seen: set[int] = set()
         for path, cell in cells:
             for name, param in cell._here():
                 if id(param) not in seen:
                     seen.add(id(param))
-                    yield alone.get(id(param)) or _path(path, name), param
+                    yield _path(path, name), param
 
     def _here(self) -> Iterator[tuple[str, Parameter]]:
         """The parameters of this cell by name, members of tuples among them; some twice."""

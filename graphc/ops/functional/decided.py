@@ -25,7 +25,7 @@ def as_number(x: Tensor, dtype: str) -> Tensor:
 
 def python_number(x: Tensor, dtype: str) -> Tensor:
     """What stands for the number that Python would make of x: a constant to every gradient, as that number is."""
-    return as_number(stop_gradient(x), dtype)
+    return as_number(stop_gradient(x) if x.tensor_type.is_float else x, dtype)
 
 
 def item_of(x: Tensor) -> Tensor:
