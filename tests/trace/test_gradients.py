@@ -140,7 +140,7 @@ def on_one_way(self, x, y):
         (on_one_way, [0, 0, 0], [0.5, -1, 3]),
     ],
 )
-def test_what_is_assigned_gets_no_gradient(body, of_x, of_s, mode):
+def test_what_is_assigned_gets_no_gradient(body, of_x, of_s, mode, mode_again):
     """As in MindSpore, whose numbers these are: every read is one of the parameter, whatever it holds."""
 
     class Net(nn.Cell):
