@@ -334,7 +334,7 @@ def scaled_by_item(x):
 
 @pytest.mark.parametrize("mode", [GRAPH_MODE, PYNATIVE_MODE])
 @pytest.mark.parametrize("function", [scaled_by_float, scaled_by_item])
-def test_a_number_made_of_a_tensor_is_a_constant_to_gradients(function, mode):
+def test_a_number_made_of_a_tensor_is_a_constant_to_gradients(function, mode, mode_again):
     graphc.set_context(mode=mode)
     x = Tensor([1.0, 2.0])
     expected = {scaled_by_float: [3, 3], scaled_by_item: [6, 6]}[function]
