@@ -250,7 +250,7 @@ KERNEL_FACTS = {
     "gather_grad": KernelFacts(divisible=_rows_are_long, terms=lambda p: int(p["count"]), float64=True),
     "scatter": KernelFacts(divisible=_rows_are_long, terms=_scattered, float64=True),
     "list_rows": KernelFacts(divisible=_indivisible),
-    "add_rows": KernelFacts(),
+    "add_rows": KernelFacts(halves=lambda p: (1, 2) if p["zeros"] else (0, 2, 3)),
     "gather_elements": KernelFacts(),
     "scatter_elements": KernelFacts(terms=_scattered, float64=True),
     "argsort": KernelFacts(scratch=True),

@@ -321,9 +321,15 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
 
 
 def scattered_wide(rule: KernelRule, k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    """Small integers combined in int32 by a rule, of which the last bits are the same; halves in float32."""
+    """Small integers combined in int32 by a rule, of which the last bits are the same; halves as float32, of which kernels know
+    what is in their memory.
+    """
     x, indices, updates = inputs
     wide = COMBINED_IN[x.type.dtype]
+    if wide == "float32":
+        a, b, y = (v._replace(type=TensorType(wide, v.type.shape)) for v in (x, updates, outputs[0]))
+        rule(k, (a, indices, b), (y,), attrs)
+        return
     a, b, y = (k.temp(TensorType(wide, v.type.shape)) for v in (x, updates, outputs[0]))
     for source, target in ((x, a), (updates, b)):
         k.elementwise(lambda e, v: e.cast(v, wide), (source,), target)

@@ -33,6 +33,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
         GEMM | {"m": 5, "n": 3, "k": 70, "ta": False, "tb": True},
         GEMM | {"m": 33, "n": 33, "k": 33, "ta": True, "tb": False, "triangle": "a"},
     ],
+    "add_rows": [{"outer": 2, "size": 5, "inner": 37, "count": 13, "index_dtype": "int32", "zeros": False}],
     "banded": [{"outer": 2, "have": 30, "wanted": 21, "width": 7, "inner": 1, "dtype": "float32"}],
     "softmax": [ROWS | {"cols": 33}, {"rows": 66, "cols": 33, "causal": True}],
     "max_pool": [POOL | {"h": 9, "w": 21, "ow": 9, "kh": 3, "kw": 3}],
@@ -56,6 +57,9 @@ def operands_of(name: str, params: dict[str, Any], dtype: str) -> tuple[dict[str
         data = random(k, o.size) if o.dtype == "float32" else (np.arange(o.size) % 7).astype(o.dtype)
         if params.get("triangle") == "a" and k == 0:
             data = np.tril(data.reshape(-1, params["m"], params["m"])).reshape(-1)
+        if name == "add_rows" and o.dtype == "int32":
+            # Lists of which index stands where.
+            EMITTERS["list_rows"].twin(params, (np.arange(params["count"]) % 5).astype(np.int32), data)
         halved = data.astype(numpy_dtype(dtype))
         narrow.append(halved if k in taken else data)
         wide.append(halved.astype(np.float32) if k in taken else data)
