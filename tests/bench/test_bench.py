@@ -30,6 +30,8 @@ MODULES = (
         "convolutions",
         "operators",
         "operator_worker",
+        "models",
+        "model_worker",
     ),
     "shares",
 )
@@ -255,6 +257,26 @@ def test_operators_of_every_kind(bench):
         "| median | 1.00 | 2.00 |",
         "| a | 0.50 (1) | 2.00 (2) |",
     ]
+
+
+def test_networks_of_these_years(bench):
+    """Each can be made; some are trained, from the loss that chance gives."""
+    worker, made = bench("model_worker"), bench("models")
+    chances = {"mixture of experts": 10, "messages along edges": 7, "DLRM": 2}
+    done = subprocess.run(
+        [sys.executable, str(HERE / "model_worker.py"), "graphc", "0"],
+        input="\n".join(json.dumps({"model": name}) for name in chances),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for line, count in zip(done.stdout.splitlines(), chances.values(), strict=True):
+        answer = json.loads(line)
+        assert min(answer["step"], answer["first"]) > 0
+        assert 0.5 * np.log(count) < answer["loss"] < 2 * np.log(count)
+    assert all(callable(worker.with_graphc(model)) for model in worker.MODELS.values())
+    rows = [("a", {"step": 1e-3, "first": 0.5}, {"step": 2e-3, "first": 0.1})]
+    assert made.lines(rows)[-1] == "| a | 1.00 | 2.00 | 0.50 | 0.50 |"
 
 
 def done_by(*command):
