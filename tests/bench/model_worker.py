@@ -1,5 +1,6 @@
 """Training steps of networks of these years in one process: model_worker.py graphc|torch SECONDS. Answers each line of standard
-input, a JSON object with "model", a name of MODELS, with the seconds of a "step", by processor time, and of the "first" call.
+input, a JSON object with "model", a name of MODELS, with the least seconds of a "step", its "processor" seconds, and those of the
+"first" call.
 
 Each network is written once, with what torch and `graphc.mint` have in common.
 """
@@ -485,13 +486,13 @@ def with_torch(model: Model) -> Made:
     return lambda: step
 
 
-def timed(step: Callable[[], Any], seconds: float) -> Iterator[float]:
-    """The processor seconds of steps, for so many seconds and three steps at least."""
+def timed(step: Callable[[], Any], seconds: float) -> Iterator[tuple[float, float]]:
+    """The seconds of steps, and those of the processor, for so many seconds and three steps at least."""
     end, count = time.perf_counter() + seconds, 0
     while count < 3 or time.perf_counter() < end:
-        begin = time.process_time()
+        begin, processor = time.perf_counter(), time.process_time()
         step()
-        yield time.process_time() - begin
+        yield time.perf_counter() - begin, time.process_time() - processor
         count += 1
 
 
@@ -504,7 +505,8 @@ def main() -> None:
         step = make()
         loss = float(step())
         first = time.perf_counter() - begin
-        print(json.dumps({"step": min(timed(step, seconds)), "first": first, "loss": loss}), flush=True)
+        least, processor = map(min, zip(*timed(step, seconds), strict=True))
+        print(json.dumps({"step": least, "processor": processor, "first": first, "loss": loss}), flush=True)
 
 
 if __name__ == "__main__":

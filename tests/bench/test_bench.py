@@ -276,7 +276,7 @@ def test_networks_of_these_years(bench):
         assert 0.5 * np.log(count) < answer["loss"] < 2 * np.log(count)
     assert all(callable(worker.with_graphc(model)) for model in worker.MODELS.values())
     rows = [("a", {"step": 1e-3, "first": 0.5}, {"step": 2e-3, "first": 0.1})]
-    assert made.lines(rows)[-1] == "| a | 1.00 | 2.00 | 0.50 | 0.50 |"
+    assert made.lines(rows, "step")[-1] == "| a | 1.00 | 2.00 | 0.50 | 0.50 |"
 
 
 def done_by(*command):
