@@ -59,19 +59,6 @@ def test_a_parameter_and_its_copy_in_one_step():
     assert "rate" in names
 
 
-def test_two_parameters_that_are_no_copies_still_need_names():
-    class Net(nn.Cell):
-        def __init__(self):
-            super().__init__()
-            self.a, self.b = Parameter(Tensor(0.5), name="p"), Parameter(Tensor(0.5), name="p")
-
-        def construct(self):
-            return self.a + self.b
-
-    with pytest.raises(graphc.TraceError, match="two parameters are named 'p'"):
-        Net()()
-
-
 def test_param_info():
     p = Parameter(Tensor([1.0]), name="w", requires_grad=False, layerwise_parallel=True)
     q = Parameter(Tensor([2.0]))
