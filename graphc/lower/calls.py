@@ -192,9 +192,13 @@ class Calls:
             return
         reduced = tuple(axis in axes for axis in range(len(domain)))
         if combine is not None and self._stored(target.operand) != target.operand.type.dtype:
-            made = self.temp(target.operand.type)
-            self.loop(fn, inputs, target._replace(operand=made), domain, combine=combine, axes=axes)
-            self.elementwise(lambda _, v: v, (made,), target.operand)
+            # Only what the loop writes is rounded: the rest of the target may have been written before.
+            sizes, steps = ([x for x, r in zip(of, reduced, strict=True) if not r] for of in (domain, target.strides))
+            made = self.temp(TensorType(target.operand.type.dtype, tuple(sizes)))
+            along = iter(strides := contiguous_strides(made.type.shape))
+            into = Walk(made, 0, tuple([0 if r else next(along) for r in reduced]))
+            self.loop(fn, inputs, into, domain, combine=combine, axes=axes)
+            self.loop(lambda _, v: v, (Walk(made, 0, strides),), target._replace(strides=tuple(steps)), sizes)
             return
         if 0 in domain:
             # What is left is one index along those axes, and nothing is read.

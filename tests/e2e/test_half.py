@@ -11,9 +11,13 @@ import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.build import multiplies_bfloat16
 from graphc.debug import debug
+from graphc.ir import Sample
+from graphc.ir.types import numpy_dtype
 from graphc.lower import lower
+from graphc.lower.convolution import choice, columns
 from graphc.ops.declared import reference
 from graphc.testing import calls, races
+from graphc.testing.ops import sample_graph
 from graphc_codegen import compile_program
 from graphc_codegen.program import NamedKernel
 
@@ -210,6 +214,20 @@ def test_networks_on_halves(network, dtype):
         assert dtype == graphc.float16 or (len(multiplied) == 10 and all(multiplied))
     else:
         assert sum("causal" in dict(k.params) for k in kernels) == 2
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_gradients_for_images_some_at_a_time(dtype, checked):
+    """Taps that meet the same pixels have copies of the images, which are added up for each part of them."""
+    rng = np.random.default_rng(4)
+    x, w, dy = (5, 16, 6, 7), (17, 16, 3, 3), (5, 17, 3, 4)
+    operands = tuple(rng.standard_normal(s).astype(numpy_dtype(dtype.name)) for s in (dy, w))
+    attrs = {"shape": x, "stride": (2, 2), "pad": (1, 1, 1, 1)}
+    graph, feed = sample_graph("Conv2DBackpropInput", [Sample(operands, attrs)])
+    with patch.object(choice, "few", lambda *_, **__: "columns"), patch.object(columns, "_NEAR", 1 << 12):
+        lowered = _agree(graph, feed, 2.0 ** (-7 if dtype == graphc.bfloat16 else -10), 1, checked)
+    assert sum(c.kernel.family == "gemm" for c in calls(lowered)) > 1
 
 
 def _agree(graph, feed, tolerance, threads, checked, how=""):

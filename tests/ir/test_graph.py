@@ -10,6 +10,7 @@ import pytest
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, Loc, ShapeError, VerifyError
 from graphc.ir import Data, Graph, Origin, TensorType, Value, equal, get_op, parse, parse_type, to_text, verify, walk
+from graphc.testing import seeded_graph
 from tests.counting import calls
 
 F = TensorType("float32", (2, 3))
@@ -157,6 +158,48 @@ def test_a_copy_is_independent():
     g.set_results([])
     assert [r.name for r in copy.results] == ["s"]
     assert not g.freeze().copy().frozen
+
+
+def state(g: Graph) -> tuple[object, ...]:
+    """All that can be read of a graph and of its networkx graph."""
+    nodes, edges = dict(g.nx.nodes(data="node")), sorted(g.nx.edges(data="kind"))
+    back = sorted((u, v, data["kind"]) for v in g.nx for u, data in g.nx.pred[v].items())
+    derived = sorted((p, node.id, kind) for node in g for p, kind in node.predecessors().items())
+    assert edges == back == derived
+    return g.inputs, g.results, g.updates, nodes, edges, g.order(), g.ops()
+
+
+def change(g: Graph, pick) -> None:
+    """Another name, order, operand, result or node; or fewer nodes."""
+    node = list(g)[pick(len(g))]
+    like = [n for n in g if n.types == node.types and n.id not in {node.id, *nx.descendants(g.nx, node.id)}]
+    match pick(6):
+        case 0:
+            g.set_node(node.id, name=f"other{pick(99)}")
+        case 1:
+            g.set_node(node.id, after=[n.id for n in like[:1]])
+        case 2 if like and node.types:
+            g.replace_node(node.id, like[pick(len(like))].outputs)
+        case 3:
+            g.drop([n.id for n in g])
+        case 4:
+            g.prune()
+        case 5 if node.types and node.type.dtype == "float32":
+            g.set_results([*g.results, ("more", g.add("Neg", node.outputs[:1]).outputs[0])], g.updates)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_changes_of_one_copy_are_not_those_of_another(seed):
+    rng = np.random.default_rng(seed)
+    graphs = [seeded_graph(seed, 25)]
+    for _ in range(5):
+        graphs.append(graphs[rng.integers(len(graphs))].copy())
+        before = [state(g) for g in graphs]
+        changed = int(rng.integers(len(graphs)))
+        for _ in range(8):
+            change(graphs[changed], lambda n: int(rng.integers(n)))
+        assert all(k == changed or state(g) == before[k] for k, g in enumerate(graphs))
+        state(graphs[changed])
 
 
 def test_a_frozen_graph_refuses_every_change():

@@ -38,6 +38,9 @@ class Bound(ABC):
         self._consts = _arrays(program, "const", consts)
         self._arena = aligned_bytes(program.arena)
         self._gaps = _gaps(program) if program.gap > 0 else []
+        if self._gaps:
+            # NaN: what nobody has written should not pass for a zero.
+            self._arena[:] = 0xFF
         for start, stop, _ in self._gaps:
             self._arena[start:stop] = _CANARY
         self._lock = lock()

@@ -128,6 +128,12 @@ def test_canaries_name_the_buffers_beside_the_damage(checked: bool) -> None:
     without.check_canaries()
 
 
+def test_what_nobody_has_written_is_no_number_in_builds_with_canaries() -> None:
+    program = chain(gap=64)
+    bound = compiled(program).bind([np.zeros(10, np.float32)], [])
+    assert all(np.isnan(bound.read(b.id)).all() for b in program.buffers if (b.space, b.dtype) == ("arena", "float32"))
+
+
 @MODES
 def test_one_thread_at_a_time(checked: bool) -> None:
     bound = compiled(chain(), checked).bind([np.zeros(10, np.float32)], [])
