@@ -21,7 +21,7 @@ from graphc.grammar import REGIONS as REGIONS
 from graphc.grammar import Region as Region
 from graphc.ir.data import Data as Data
 from graphc.ir.op import ByAttributes, Lowering, OpDef, get_op
-from graphc.ir.parts import DATA, ORDER
+from graphc.ir.parts import DATA, ORDER, copied
 from graphc.ir.parts import Edges as Edges
 from graphc.ir.parts import Ids as Ids
 from graphc.ir.parts import Origin as Origin
@@ -29,7 +29,6 @@ from graphc.ir.parts import Replaced as Replaced
 from graphc.ir.parts import Result as Result
 from graphc.ir.parts import Update as Update
 from graphc.ir.parts import Value as Value
-from graphc.ir.parts import copied
 from graphc.ir.types import TensorType
 
 #: The record among a node's attributes.
