@@ -257,7 +257,10 @@ def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
     """The same for the gradient with respect to the weights. Longer sums over pixels are left to kernels that are exacter."""
     if z.n * z.oh * z.ow > _MOST_SUMMED:
         return False
-    others = _worth(z.direct_gradient(), _plain_gradient(z)) if _is_plain(geometry) else []
+    others = _plain_gradient(z) if _is_plain(geometry) else []
+    if geometry.stride == (1, 1):
+        others += _along_lines_gradient(z, geometry.dilation)
+    others = _worth(z.direct_gradient(), others)
     cost = _columns_cost(z, _IN_ROWS if in_rows((z.kh, z.kw), geometry) else _COLUMN)
     direct = _wide(z, geometry) * z.few_gradient() * (1 if geometry.stride == (1, 1) else _STRIDED)
     return z.groups == 1 and _has_room(z) and cost * _WORTH_SUMMED < direct and cost < _least(direct, others)
