@@ -47,9 +47,24 @@ def test_convolutions_by_products(name, some):
         check_samples(name)
 
 
+@pytest.mark.parametrize("window", [(2, 3), (16, 2), (3, 3)], ids=str)
+def test_windows_that_stand_apart_have_one_copy(window):
+    """Each pixel is in one window at the most, however many taps these have; others are added up tap by tap, if these are few."""
+    rng, stride, dilation, plane = np.random.default_rng(0), (20, 5), (1, 2), (2, 3)
+    axes = zip(plane, stride, dilation, window, strict=True)
+    image = [(n - 1) * step + apart * (size - 1) + 1 for n, step, apart, size in axes]
+    image[0] += 4  # Rows that no window sees.
+    dy, w = rng.normal(size=(3, 17, *plane)), rng.normal(size=(17, 9, *window))
+    attrs = {"shape": (3, 9, *image), "pad": (0, 0, 0, 0), "stride": stride, "dilation": dilation}
+    check(*sample_graph("Conv2DBackpropInput", [Sample((dy, w), attrs)]))
+
+
 def check_samples(name):
     """Run them on one thread and on two, and in checked mode."""
-    graph, inputs = graph_of(name)
+    check(*graph_of(name))
+
+
+def check(graph, inputs):
     wanted = reference.run(graph, inputs).results
     for threads, checked in ((1, False), (2, False), (1, True)):
         # As if threads cost nothing: small loops are divided, too.

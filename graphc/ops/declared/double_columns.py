@@ -14,6 +14,8 @@ from graphc.ir.types import TensorType, contiguous_strides
 _LEAST_CHANNELS, _LEAST_TERMS = 8, 16
 #: Elements of the columns of some images: 16 MiB.
 _SOME = 1 << 21
+#: Taps of a window whose columns are added up: there is code for each.
+_MOST_TAPS = 100
 
 
 class Windows(NamedTuple):
@@ -56,6 +58,19 @@ class Windows(NamedTuple):
     def pays(self) -> bool:
         """Whether a product takes less time than a loop over the sums."""
         return min(self.each, self.terms) >= _LEAST_CHANNELS and max(self.each, self.terms) >= _LEAST_TERMS
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether no pixel is in two windows."""
+        axes = zip(self.stride, self.dilation, self.kernel, strict=True)
+        return all(step > apart * (size - 1) for step, apart, size in axes)
+
+    def pays_back(self) -> bool:
+        """The same for the gradient with respect to the images."""
+        back = self.back()
+        if back is not None:
+            return back.pays()
+        return self.pays() and (self.is_apart or math.prod(self.kernel) <= _MOST_TAPS)
 
     def padded(self) -> tuple[int, int]:
         top, bottom, left, right = self.pad
@@ -117,6 +132,10 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, of
         _multiply(k, (weight, dy), columns, sizes | {"a": of.weights(), "b": of.result(dy, first)}, ta=True)
         images, channel, down, across, row, _ = contiguous_strides(columns.type.shape)
         into = (channels * height * width, height * width, of.stride[0] * width, of.stride[1])
+        if of.is_apart:
+            taps = (*into[:2], of.tap(1, 0), of.tap(0, 1), *into[2:])
+            k.copy(columns, whole, columns.type.shape, 0, contiguous_strides(columns.type.shape), first * into[0], taps)
+            continue
         for i in range(kh):
             for j in range(kw):
                 here = Walk(whole, first * into[0] + of.tap(i, j), into)

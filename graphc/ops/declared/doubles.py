@@ -128,7 +128,7 @@ def convolve_input(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: A
     """The gradient for the images: each pixel sums over the windows that read it."""
     dy, weight = inputs
     sizes = products.Windows.of(outputs[0].type.shape, weight.type.shape, dy.type.shape, attrs)
-    if (sizes.back() or sizes).pays():
+    if sizes.pays_back():
         products.convolve_input(k, dy, weight, outputs[0], sizes)
         return
     of = _Windows.of(outputs[0].type.shape, dy.type.shape, weight.type.shape, attrs)
