@@ -114,7 +114,7 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
         return zip(*iterables, strict=strict)
     each = [_beside(x) for x in iterables]
     counts = [t.count for t in each]
-    if strict and not all(a is b or _is_certain(a == b) for a, b in pairwise(counts)):
+    if strict and not all(a is b or (a == b) is True for a, b in pairwise(counts)):
         raise TraceTypeError(
             "zip(strict=True) of what only the run tells the lengths of",
             code="GC120",
@@ -123,10 +123,6 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
         )
     shortest = reduce(lambda a, b: _extreme(a, b, largest=False), counts)
     return Turns(0, shortest, 1, lambda i: tuple(t.turn(i) for t in each))
-
-
-def _is_certain(x: Any) -> bool:
-    return x is True
 
 
 def _beside(x: Any) -> Turns:

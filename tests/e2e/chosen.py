@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +59,23 @@ def agrees(body: Function, x: np.ndarray[Any, Any], chosen: list[np.ndarray[Any,
     step = graphc.compile(Net(both), x, chosen[0])
     for mask in chosen:
         close(step(x, mask), both(Tensor(x), Tensor(mask)))
+
+
+def does_or_raises(body: Function, errors: tuple[type[Exception], ...], said: slice) -> None:
+    """A compiled step beside eager calls, for none of six rows up to all of them: what it gives, or that it raises one of these
+    errors, with the same part of the first line of its message.
+    """
+    x, order = floats(6, 4), np.random.default_rng(1)
+    step = graphc.compile(Net(body), x, np.ones(6, bool))
+    for count in range(7):
+        mask = order.permutation(np.arange(6) < count)
+        try:
+            wanted = body(Tensor(x), Tensor(mask))
+        except errors as error:
+            with pytest.raises(type(error), match=re.escape(str(error).splitlines()[0][said])):
+                step(x, mask)
+        else:
+            close(step(x, mask), wanted)
 
 
 def refused(compiled: Callable[[], Any], file: str, kind: type[GraphcError], why: str) -> None:

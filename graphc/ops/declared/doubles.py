@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle, Operand, ScalarRule, Walk
 from graphc.ir.op import Attrs, Operands
 from graphc.ir.types import TensorType, contiguous_strides
 from graphc.ops.declared import double_columns as products
+from graphc.ops.declared.double_windows import Windows, padded
 
 
 def _whole(x: Operand, shape: Sequence[int] | None = None) -> Walk:
@@ -31,47 +31,7 @@ def _same(e: ExpressionBuilder, x: Handle) -> Handle:
 # ---- windows
 
 
-class _Windows(NamedTuple):
-    """Images [n, c, h, w], the windows over them, and the plane [oh, ow] that these give."""
-
-    image: tuple[int, ...]
-    plane: tuple[int, int]
-    kernel: tuple[int, int]
-    pad: tuple[int, int, int, int]
-    stride: tuple[int, int]
-    dilation: tuple[int, int]
-
-    @staticmethod
-    def of(image: Sequence[int], plane: Sequence[int], kernel: Sequence[int], attrs: Attrs) -> _Windows:
-        (oh, ow), (kh, kw) = plane[-2:], kernel[-2:]
-        return _Windows(tuple(image), (oh, ow), (kh, kw), attrs["pad"], attrs["stride"], attrs.get("dilation", (1, 1)))
-
-    def padded(self) -> tuple[int, int]:
-        top, bottom, left, right = self.pad
-        return self.image[2] + top + bottom, self.image[3] + left + right
-
-    def taps(self) -> tuple[int, int]:
-        """Strides along rows and columns of a window, in a padded image."""
-        return self.dilation[0] * self.padded()[1], self.dilation[1]
-
-    def steps(self) -> tuple[int, int]:
-        """Strides from window to window, in a padded image."""
-        return self.stride[0] * self.padded()[1], self.stride[1]
-
-
-def _padded(k: CallBuilder, x: Operand, of: _Windows, value: float) -> Operand:
-    """The images [n, c, h, w] of an operand with a number around them; without padding the operand itself."""
-    if not any(of.pad):
-        return x
-    (n, c, h, w), (height, width) = x.type.shape, of.padded()
-    made = k.temp(TensorType(x.type.dtype, (n, c, height, width)))
-    k.fill(made, value)
-    target = Walk(made, of.pad[0] * width + of.pad[2], contiguous_strides(made.type.shape))
-    k.loop(_same, (_whole(x),), target, (n, c, h, w))
-    return made
-
-
-def _apart(k: CallBuilder, dy: Operand, of: _Windows, value: float) -> Walk:
+def _apart(k: CallBuilder, dy: Operand, of: Windows, value: float) -> Walk:
     """dy [n, c, oh, ow] in a plane in which pixel (h, w) finds the window that reads it at tap (i, j) by going back.
 
     Gives the walk over (n, c, h, i, j, w); where no window is, there is `value`.
@@ -95,12 +55,12 @@ def _apart(k: CallBuilder, dy: Operand, of: _Windows, value: float) -> Walk:
 def convolve(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """out[n, g o, y, x] = the sum over c, i, j of image[n, g c, y sh + i dh, x sw + j dw] weight[g o, c, i, j]."""
     x, weight = inputs
-    sizes = products.Windows.of(x.type.shape, weight.type.shape, outputs[0].type.shape, attrs)
+    sizes = products.Sizes.of(x.type.shape, weight.type.shape, outputs[0].type.shape, attrs)
     if sizes.pays():
         products.convolve(k, x, weight, outputs[0], sizes)
         return
-    of = _Windows.of(x.type.shape, outputs[0].type.shape, weight.type.shape, attrs)
-    image = _padded(k, x, of, 0.0)
+    of = Windows.of(x.type.shape, outputs[0].type.shape, weight.type.shape, attrs)
+    image = padded(k, x, of, 0.0)
     (kh, kw), (oh, ow), ((ih, iw), (sh, sw)) = of.kernel, of.plane, (of.taps(), of.steps())
     images, channels, _, _ = contiguous_strides((*x.type.shape[:2], *of.padded()))
     o, c, i, j = contiguous_strides(weight.type.shape)
@@ -127,11 +87,11 @@ def _groups(attrs: Attrs) -> int:
 def convolve_input(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """The gradient for the images: each pixel sums over the windows that read it."""
     dy, weight = inputs
-    sizes = products.Windows.of(outputs[0].type.shape, weight.type.shape, dy.type.shape, attrs)
+    sizes = products.Sizes.of(outputs[0].type.shape, weight.type.shape, dy.type.shape, attrs)
     if sizes.pays_back():
         products.convolve_input(k, dy, weight, outputs[0], sizes)
         return
-    of = _Windows.of(outputs[0].type.shape, dy.type.shape, weight.type.shape, attrs)
+    of = Windows.of(outputs[0].type.shape, dy.type.shape, weight.type.shape, attrs)
     plane = _apart(k, dy, of, 0.0)
     images, channels, row, up, back, column = plane.strides
     o, c, i, j = contiguous_strides(weight.type.shape)
@@ -154,12 +114,12 @@ def convolve_input(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: A
 def weight_gradient(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """The gradient for the weights: each sums over images and windows."""
     dy, x = inputs
-    sizes = products.Windows.of(x.type.shape, outputs[0].type.shape, dy.type.shape, attrs)
+    sizes = products.Sizes.of(x.type.shape, outputs[0].type.shape, dy.type.shape, attrs)
     if sizes.pays():
         products.weight_gradient(k, dy, x, outputs[0], sizes)
         return
-    of = _Windows.of(x.type.shape, dy.type.shape, outputs[0].type.shape, attrs)
-    image = _padded(k, x, of, 0.0)
+    of = Windows.of(x.type.shape, dy.type.shape, outputs[0].type.shape, attrs)
+    image = padded(k, x, of, 0.0)
     (ih, iw), (sh, sw) = of.taps(), of.steps()
     images, channels, _, _ = contiguous_strides((*x.type.shape[:2], *of.padded()))
     n, o, rows, columns = contiguous_strides(dy.type.shape)
@@ -182,7 +142,7 @@ def weight_gradient(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: 
 # ---- pools
 
 
-def _seen(k: CallBuilder, image: Operand, of: _Windows, target: Operand, combine: str) -> None:
+def _seen(k: CallBuilder, image: Operand, of: Windows, target: Operand, combine: str) -> None:
     """target [n, c, oh, ow] = the sum or maximum of each window of padded images."""
     (ih, iw), (sh, sw) = of.taps(), of.steps()
     n, c = target.type.shape[:2]
@@ -198,7 +158,7 @@ def _seen(k: CallBuilder, image: Operand, of: _Windows, target: Operand, combine
     )
 
 
-def _averaged(k: CallBuilder, sums: Operand, target: Operand, of: _Windows, attrs: Attrs) -> None:
+def _averaged(k: CallBuilder, sums: Operand, target: Operand, of: Windows, attrs: Attrs) -> None:
     """target [n, c, oh, ow] = sums divided by the number of pixels that each window averages over."""
     if attrs["count_include_pad"]:
         count = math.prod(of.kernel)
@@ -207,26 +167,26 @@ def _averaged(k: CallBuilder, sums: Operand, target: Operand, of: _Windows, attr
     dtype = sums.type.dtype
     ones, counts = k.temp(TensorType(dtype, (1, 1, *of.image[2:]))), k.temp(TensorType(dtype, (1, 1, *of.plane)))
     k.fill(ones, 1)
-    _seen(k, _padded(k, ones, of, 0.0), of, counts, "sum")
+    _seen(k, padded(k, ones, of, 0.0), of, counts, "sum")
     walk = Walk(counts, 0, (0, 0, of.plane[1], 1))
     k.loop(lambda e, x, y: e.div(x, y), (_whole(sums), walk), _whole(target), target.type.shape)
 
 
 def max_pool(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """The largest of each window."""
-    of = _Windows.of(inputs[0].type.shape, outputs[0].type.shape, attrs["kernel"], attrs)
-    _seen(k, _padded(k, inputs[0], of, -math.inf), of, outputs[0], "max")
+    of = Windows.of(inputs[0].type.shape, outputs[0].type.shape, attrs["kernel"], attrs)
+    _seen(k, padded(k, inputs[0], of, -math.inf), of, outputs[0], "max")
 
 
 def avg_pool(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """The mean of each window."""
-    of = _Windows.of(inputs[0].type.shape, outputs[0].type.shape, attrs["kernel"], attrs)
+    of = Windows.of(inputs[0].type.shape, outputs[0].type.shape, attrs["kernel"], attrs)
     sums = k.temp(outputs[0].type)
-    _seen(k, _padded(k, inputs[0], of, 0.0), of, sums, "sum")
+    _seen(k, padded(k, inputs[0], of, 0.0), of, sums, "sum")
     _averaged(k, sums, outputs[0], of, attrs)
 
 
-def _spread(k: CallBuilder, planes: Sequence[Walk], target: Operand, of: _Windows, fn: ScalarRule) -> None:
+def _spread(k: CallBuilder, planes: Sequence[Walk], target: Operand, of: Windows, fn: ScalarRule) -> None:
     """target [n, c, h, w] = the sum over the taps (i, j), axes 3 and 4, of what `fn` makes of the windows there."""
     n, c, rows, columns = contiguous_strides(target.type.shape)
     domain = (*of.image[:3], *of.kernel, of.image[3])
@@ -235,7 +195,7 @@ def _spread(k: CallBuilder, planes: Sequence[Walk], target: Operand, of: _Window
 
 def avg_pool_grad(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """dy divided by the number of pixels, added up at each of them."""
-    of = _Windows.of(outputs[0].type.shape, inputs[0].type.shape, attrs["kernel"], attrs)
+    of = Windows.of(outputs[0].type.shape, inputs[0].type.shape, attrs["kernel"], attrs)
     shares = k.temp(inputs[0].type)
     _averaged(k, inputs[0], shares, of, attrs)
     _spread(k, (_apart(k, shares, of, 0.0),), outputs[0], of, _same)
@@ -244,12 +204,12 @@ def avg_pool_grad(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: At
 def max_pool_grad(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """dy at the first of the largest pixels of each window, or the first NaN."""
     x, dy = inputs
-    of = _Windows.of(x.type.shape, dy.type.shape, attrs["kernel"], attrs)
-    image, most = _padded(k, x, of, -math.inf), k.temp(dy.type)
+    of = Windows.of(x.type.shape, dy.type.shape, attrs["kernel"], attrs)
+    image, most = padded(k, x, of, -math.inf), k.temp(dy.type)
     _seen(k, image, of, most, "max")
     inside = k.temp(TensorType(x.type.dtype, (1, 1, *of.image[2:])))
     k.fill(inside, 1)
-    mask = _padded(k, inside, of, 0.0)
+    mask = padded(k, inside, of, 0.0)
     (ih, iw), (sh, sw) = of.taps(), of.steps()
     n, c, _, _ = x.type.shape
     images, channels, _, _ = contiguous_strides((n, c, *of.padded()))

@@ -110,10 +110,7 @@ def batch_norm(
 
 def _move(running: Tensor, new: Tensor, momentum: float, correction: Any = 1.0) -> None:
     if isinstance(running, Parameter):
-        step = mul(
-            reshape(new, running.shape),
-            mul(correction, momentum) if isinstance(correction, Tensor) else momentum * correction,
-        )
+        step = mul(reshape(new, running.shape), momentum * correction)
         assign(running, add(mul(running, 1.0 - momentum), step))
 
 

@@ -30,7 +30,7 @@ def with_rooms(shape: Any) -> Any:
         return type(shape)(map(with_rooms, shape)) if type(shape) in (tuple, list) else tuple(map(with_rooms, shape))
     size = sized(shape)
     if not isinstance(size, Deferred) or size.is_room:
-        return shape if size is shape else size
+        return size
     low, high = size.bounds
     if low < 0:
         raise TraceError(
