@@ -3,8 +3,8 @@
     python tests/bench/models.py --torch PYTHON [--threads 1] [--models TEXT]
 
 PYTHON is an interpreter in whose environment torch is installed; graphc runs in this one. Each network is written once
-(`model_worker.py`), with momentum in float32. Both processes live side by side and take turns. A time is the least of a step, of
-one thread that of the processor, so that other programs do not count; the first call, by the clock, is graphc's, which compiles.
+(`model_networks.py`), with momentum in float32. Both processes live side by side and take turns. A time is the least of a step,
+of one thread that of the processor, so that other programs do not count; the first call, by the clock, is graphc's, which compiles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import tempfile
 from typing import Any
 
-from model_worker import MODELS
+from model_networks import MODELS
 from processes import LeftOut, Process, last_cpu
 from report import machine_name, table
 

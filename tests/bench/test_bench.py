@@ -32,6 +32,7 @@ MODULES = (
         "operator_worker",
         "models",
         "model_worker",
+        "model_networks",
     ),
     "shares",
 )
