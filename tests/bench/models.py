@@ -3,8 +3,9 @@
     python tests/bench/models.py --torch PYTHON [--threads 1] [--models TEXT]
 
 PYTHON is an interpreter in whose environment torch is installed; graphc runs in this one. Each network is written once
-(`model_networks.py`), with momentum in float32. Both processes live side by side and take turns. A time is the least of a step,
-of one thread that of the processor, so that other programs do not count; the first call, by the clock, is graphc's, which compiles.
+(`model_networks.py`), with momentum in float32. Both processes live side by side and take turns. A time is the least of a
+step, of one thread that of the processor, so that other programs do not count; the first call, by the clock, is graphc's,
+which compiles.
 """
 
 from __future__ import annotations
