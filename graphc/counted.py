@@ -7,7 +7,7 @@ anything else for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -87,6 +87,8 @@ class Counted:
         self.fewer = []
         for id, symbol, least, error in masked.needs:
             _, own = masked.source(symbol)
+            if own < begin:
+                raise error
             few = [least - 1 if s == own - begin else size for s, size in enumerate(trials.sizes)]
             raised, counting = _tried(trials, few, masked)
             here = next((e for _, e, at in counting.errors if at == id), raised)
@@ -328,12 +330,12 @@ def trace_counted(cell: Cell, leaves: list[Tensor], structure: Structure) -> tup
     return replace(traced, graph=counted.masked.graph), counted
 
 
-def trace_uncounted(again: Callable[[Counting], Traced]) -> Traced | None:
+def trace_uncounted(again: Callable[[Counting], Traced], found: Found | None = None) -> Traced | None:
     """A trace in which nothing is counted. None where something is: that ends it, as sizes are not told apart in it, so that it
     may go on for ever.
     """
     try:
-        return again(Counting(Rooms().room, ends=True))
+        return again(Counting(Rooms().room, sizes=found, ends=True))
     except Begun:
         return None
 
@@ -343,25 +345,32 @@ def trace_all(
     probe: Callable[[Counting], Traced],
     mask_of: Callable[[Traced, Traced], Mask],
     given: Sequence[int] = (),
+    found: Found | None = None,
 ) -> tuple[Traced, Counted, Found]:
     """Of a cell that counts: its trace, a graph that is right for all counts, and the axes that have to do with them.
 
-    again, probe: trace it, for the sizes of the graph and for other ones. given: the lengths that come with the call.
+    again, probe: trace it, for the sizes of the graph and for other ones. given: the lengths that come with the call. found: axes
+    that are known to have to do with these.
     """
     others: set[Key] = set()
     while True:
         rooms = Rooms()
-        made = Counting(rooms.room, others=others)
+        made = Counting(rooms.room, sizes=without(found, others), others=others)
         try:
             with explaining(made):
                 traced = again(made)
             with saying_where(traced.graph):
                 mask = mask_of(traced, probe(Counting(rooms.probe, sizes=made.sizes)))
                 counted = Counted.tried(mask, Trials.of(again, traced, made, rooms.sizes, given))
-        except Coincidence as found:
-            others.add(found.key)
+        except Coincidence as one:
+            others.add(one.key)
             continue
         return traced, counted, made.sizes or {}
+
+
+def without(found: Found | None, others: Collection[Key]) -> Found | None:
+    """Axes that have to do with sizes, but for some."""
+    return None if found is None else {key: made for key, made in found.items() if key not in others}
 
 
 def same_values(one: Traced, other: Traced) -> None:

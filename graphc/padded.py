@@ -28,11 +28,11 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.passes.padded_arrays import padded_array, real_part
-from graphc.passes.padded_graph import Known, counting_nodes
+from graphc.passes.padded_graph import Known, Sizes, counting_nodes
 from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, trace
-from graphc.trace.counted import Coincidence, Found
-from graphc.trials import Rooms
+from graphc.trace.counted import Coincidence, Found, Key, Lengths
+from graphc.trials import Rooms, far_from
 from graphc.varying import Varying, varying_inputs, varying_of
 from graphc_codegen.forks import rlock, unforked
 
@@ -43,11 +43,13 @@ _KEPT = 256
 class PaddedStep(CompiledStep):
     """A step for all sizes of a bucket: call it with any of them. What it returns has the sizes that the cell would give.
 
-    Its graph has the lengths as further inputs; `results` are the types before they are cut. A size of 1 is broadcast: where the
+    Its graph has the lengths as further inputs; `results` are the types before they are cut. Lengths are Python's numbers while
+    it is traced; where they decide what the cell does, it is traced with numbers of the run. A size of 1 is broadcast: where the
     cell does something else for it, it gets a step of its own.
     """
 
-    _sizes: Found | None = None  # Axes that have to do with what is counted.
+    _sizes: Found | None = None  # Axes that have to do with what is counted, or with the lengths where these decide.
+    _deciding: Found | None = None  # The axes that are as long as a length, where lengths are numbers of the run.
 
     def __init__(
         self,
@@ -72,7 +74,7 @@ class PaddedStep(CompiledStep):
             self._plan = varying.plan(cell, leaves, structure)
         self._inputs = structure
         self._found: dict[tuple[int, ...], tuple[list[Array], Structure]] = {}
-        self._singles: dict[tuple[int, ...], CompiledStep] = {}
+        self._others: dict[tuple[int, ...], CompiledStep] = {}
         self._options = turns, names, pipeline
         args, kwargs = unflatten(structure, self._plan.padded(leaves))
         super().__init__(cell, args, kwargs, turns, names, pipeline)
@@ -83,18 +85,84 @@ class PaddedStep(CompiledStep):
 
     @property
     def held(self) -> int:
-        """About how many bytes it holds, with the steps for a size of 1 that are steps of their own."""
-        return super().held + sum(step.held for step in self._singles.values())
+        """About how many bytes it holds, with the steps for sizes for which the cell does something else."""
+        return super().held + sum(step.held for step in {id(s): s for s in self._others.values()}.values())
 
     def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
-        sizes = self._plan.sizes
+        try:
+            return self._traced(cell, leaves, structure)
+        except PaddingError as error:
+            try:
+                traced = self._decided(cell, leaves, structure)
+            except GraphcError as other:
+                if other.message != error.message:
+                    error.details = (*error.details, f"with sizes as numbers of the run: {other.message}")
+                raise error from None
+            if traced is None:
+                raise
+            return traced
 
+    def _decided(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced | None:
+        """The trace in which lengths are numbers of the run, which decide when the step runs; None if no axis is as long.
+
+        A trace in which nothing else has these sizes tells which are.
+        """
+        apart = far_from(self._plan.sizes.room)
+        made = Counting(Rooms().room, others=(), fixed=False, lengths=self._told(apart, apart=True))
+        trace(cell, self._plan.examples(leaves, apart), structure, made, apart=True)
+        self._deciding = made.sizes or None
+        return self._traced(cell, leaves, structure) if self._deciding else None
+
+    def _capped(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> frozenset[int]:
+        """Which slices that need more than the least of a length take what there is, as the cell raises nothing for few.
+
+        PaddingError for another node than a slice.
+        """
+        sizes, made = self._plan.sizes, set()
+        for id, symbol, least, error in self._masked.needs:
+            few = [least - 1 if s == symbol else room for s, room in enumerate(sizes.room)]
+            counting = Counting(Rooms().room, sizes=self._sizes, fixed=False, lengths=self._told(few))
+            try:
+                trace(cell, self._plan.examples(leaves, few), structure, counting, apart=True)
+            except Exception:
+                continue  # As the call for such a length does, which is traced then.
+            if self._masked.traced.node(id).op.name != "Slice":
+                raise error
+            made.add(id)
+        return frozenset(made)
+
+    def _told(self, sizes: Sequence[int], apart: bool = False) -> Lengths:
+        """What a trace with these lengths is to know of them."""
+        if self._deciding is None and not apart:
+            return Lengths()
+        of = self._plan.sizes
+        return Lengths(sizes, tuple(zip(of.low, of.room, strict=True)), of.names, apart)
+
+    def _traced(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
+        """The trace, with a graph that is right for every length. There may be too few for the cell in the second trace."""
+        sizes = self._plan.sizes
+        try:
+            return self._masked_by(cell, leaves, structure, sizes)
+        except PaddingError as error:
+            try:
+                traced = self._masked_by(cell, leaves, structure, sizes.beyond())
+            except Exception:
+                raise error from None
+            try:
+                self._look(cell, leaves, structure, sizes.probe)
+            except PaddingError:
+                raise error from None
+            except Exception:  # What the cell raises for few, a call does that has few.
+                pass
+            return traced
+
+    def _masked_by(self, cell: Cell, leaves: list[Tensor], structure: Structure, sizes: Sizes) -> Traced:
         def again(counting: Counting) -> Traced:
-            counting.fixed = False
+            counting.fixed, counting.lengths = False, self._told(sizes.room)
             return trace(cell, leaves, structure, counting, apart=True)
 
         def probe(counting: Counting) -> Traced:
-            counting.fixed = False
+            counting.fixed, counting.lengths = False, self._told(sizes.probe)
             try:
                 return trace(cell, self._plan.examples(leaves, sizes.probe), structure, counting, apart=True)
             except GraphcError as error:
@@ -104,16 +172,32 @@ class PaddedStep(CompiledStep):
         def mask_of(traced: Traced, probe: Traced) -> counted.Mask:
             given = [i for i in traced.graph.inputs if traced.graph.node(i).op.name == "Input"]
             held = [a for a, x in zip(self._plan.axes, leaves, strict=True) if not isinstance(x, Parameter)]
-            return partial(masked, traced.graph, probe.graph, dict(zip(given, held, strict=True)), sizes)
+            # The lengths follow, where the cell computes with them.
+            return partial(masked, traced.graph, probe.graph, dict(zip(given, held, strict=False)), sizes)
 
-        traced = counted.trace_uncounted(again)
-        if traced is None:
-            traced, self._counted, self._sizes = counted.trace_all(again, probe, mask_of, sizes.room)
-            self._masked = self._counted.masked
-        else:
-            self._masked = mask_of(traced, probe(Counting(Rooms().probe)))(Known())
-        self._examples = self._plan.examples(leaves, sizes.room)
-        return replace(traced, graph=self._masked.graph)
+        others: set[Key] = set()
+        self._counted = None
+        while True:
+            self._sizes = counted.without(self._deciding, others)
+            try:
+                traced = counted.trace_uncounted(again, self._sizes)
+                if traced is None:
+                    traced, self._counted, self._sizes = counted.trace_all(
+                        again, probe, mask_of, sizes.room, self._deciding
+                    )
+                    self._masked = self._counted.masked
+                else:
+                    mask = mask_of(traced, probe(Counting(Rooms().probe, sizes=self._sizes)))
+                    self._masked = mask(Known())
+                    while capped := self._capped(cell, leaves, structure):
+                        self._masked = mask(Known(capped=self._masked.known.capped | capped))
+                    if self._masked.derived:
+                        self._counted = counted.Counted(self._masked)
+            except Coincidence as found:
+                others.add(found.key)
+                continue
+            self._examples = self._plan.examples(leaves, sizes.room)
+            return replace(traced, graph=self._masked.graph)
 
     def arrays(self, *args: Any, **kwargs: Any) -> list[Array]:
         """What `run` takes: an array per input, padded, the lengths, and what depends on them. Raises SignatureError."""
@@ -133,53 +217,90 @@ class PaddedStep(CompiledStep):
         """
         if lengths not in self._found:
             with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
-                examples = self._plan.examples(self._examples, lengths)
-                counting = Counting(Rooms().room, sizes=self._sizes, fixed=False)
-                try:
-                    traced = trace(cell, examples, self._structure, counting, apart=True)
-                except Coincidence:
-                    raise PaddingError(
-                        f"for lengths of {lengths} an axis has no more to do with what is counted", loc=user_loc()
-                    ) from None
-            graph = traced.graph
-            counts = [n.attrs["size"] for n in counting_nodes(graph)]
-            self._masked.check(graph, (*lengths, *counts))
-            found = [
-                np.ascontiguousarray(padded_array(graph.node(id).attrs["value"].array, axes, lengths))
-                for id, axes in self._masked.constants
-            ]
+                found = self._look(cell, self._examples, self._structure, lengths)
             while len(self._found) >= _KEPT:
                 self._found.pop(next(iter(self._found)))
-            self._found[lengths] = found, traced.structure
+            self._found[lengths] = found
         return self._found[lengths][0]
+
+    def _look(
+        self, cell: Cell, leaves: list[Tensor], structure: Structure, lengths: tuple[int, ...]
+    ) -> tuple[list[Array], Structure]:
+        """Constants for these lengths, and the structure of the results. PaddingError where the graph is not right for them."""
+        counting = Counting(Rooms().room, sizes=self._sizes, fixed=False, lengths=self._told(lengths))
+        try:
+            traced = trace(cell, self._plan.examples(leaves, lengths), structure, counting, apart=True)
+        except Coincidence:
+            raise PaddingError(
+                f"for lengths of {lengths} an axis has no more to do with what is counted", loc=user_loc()
+            ) from None
+        graph = traced.graph
+        counts = [n.attrs["size"] for n in counting_nodes(graph)]
+        self._masked.check(graph, (*lengths, *counts))
+        found = [
+            np.ascontiguousarray(padded_array(graph.node(id).attrs["value"].array, axes, lengths))
+            for id, axes in self._masked.constants
+        ]
+        return found, traced.structure
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """One step, as `CompiledStep` makes it. Raises PaddingError for a size for which the cell does something else."""
         try:
-            own = self._single(args, kwargs)
+            own = self._other(args, kwargs)
         except BaseException as error:
             clean(error)
             raise
         return super().__call__(*args, **kwargs) if own is None else own(*args, **kwargs)
 
-    def _single(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledStep | None:
-        """The step for a size of 1, if the cell does something else for it."""
+    def _other(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledStep | None:
+        """The step for a size for which the cell does something else: one in which sizes decide when it runs, or, for a size of
+        1, one of its own. PaddingError where there is none.
+        """
         leaves, _ = flatten((as_inputs(args), as_inputs(kwargs)))
         cell = self.cell
-        if cell is None or len(leaves) != len(self._plan.axes) or not any(1 in x.shape for x in leaves):
+        if cell is None or len(leaves) != len(self._plan.axes):
             return None
         lengths = self._varying.plan(cell, leaves, self._inputs).lengths
-        if 1 not in lengths:
-            return None
         with self._lock:
-            if lengths not in self._singles:
+            if lengths in self._found:
+                return None
+            if lengths not in self._others:
                 try:
                     self._constants(cell, lengths)
                     return None
-                except PaddingError:
+                except Exception as error:
+                    if not isinstance(error, PaddingError) and 1 not in lengths:
+                        raise
                     with collector.compiling, unforked:
-                        self._singles[lengths] = CompiledStep(cell, args, kwargs, *self._options)
-            return self._singles[lengths]
+                        self._others[lengths] = self._made_for(cell, args, kwargs, lengths, error)
+            return self._others[lengths]
+
+    def _made_for(
+        self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], lengths: tuple[int, ...], error: Exception
+    ) -> CompiledStep:
+        """The step for lengths for which this one is not right, or for which the cell raises something in a trace."""
+        if self._deciding is None and isinstance(error, PaddingError):
+            for step in self._others.values():
+                if isinstance(step, DecidingStep) and step.takes(cell, lengths):
+                    return step
+            try:
+                made = DecidingStep(cell, args, kwargs, self._varying, *self._options)
+                if made.takes(cell, lengths):
+                    return made
+            except GraphcError as other:
+                if other.message != error.message:
+                    error.details = (*error.details, f"with sizes as numbers of the run: {other.message}")
+        if 1 not in lengths:
+            raise error
+        return CompiledStep(cell, args, kwargs, *self._options)
+
+    def takes(self, cell: Cell, lengths: tuple[int, ...]) -> bool:
+        """Whether the cell does for these lengths what the step does."""
+        try:
+            self._constants(cell, lengths)
+        except PaddingError:
+            return False
+        return True
 
     def run(self, arrays: list[Array]) -> Any:
         """One step on what `arrays` gives."""
@@ -205,7 +326,7 @@ class PaddedStep(CompiledStep):
         first = tuple(Tensor.wrap(q[0, ...]) for q in queue if q.ndim and len(q))
         if cell is None or len(first) != len(self._plan.axes):
             return super().run_many(queue, kept)
-        own = self._single(first, {})
+        own = self._other(first, {})
         if own is not None:
             return own.run_many(queue, kept)
         plan, steps = self._varying.plan(cell, first, self._inputs), len(queue[0])
@@ -225,6 +346,16 @@ class PaddedStep(CompiledStep):
         if self._counted is not None:
             return super()._returned(outputs)
         return super()._returned(counted.cut(outputs, self._masked.results, self._lengths))
+
+
+class DecidingStep(PaddedStep):
+    """A step for all sizes of a bucket in which lengths are numbers of the run: what they decide is decided when it runs."""
+
+    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
+        traced = self._decided(cell, leaves, structure)
+        if traced is None:
+            raise PaddingError("no axis is as long as a length", loc=user_loc())
+        return traced
 
 
 class BucketedStep:

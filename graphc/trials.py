@@ -13,6 +13,8 @@ from graphc.trace import Counting, Traced
 
 #: How much larger than what there can be both sizes are at least: a slice of a few elements takes as many of either.
 _BEYOND = 9
+#: Beyond what small axes and numbers have as their sizes.
+_FAR = 100
 
 
 class Rooms:
@@ -39,6 +41,17 @@ class Rooms:
     def probe(self, number: int, size: int) -> int:
         """Of the second trace, in which `size` may be another one."""
         return self._rooms[number] - (self.sizes[number] - size) - _prime(number)
+
+
+def far_from(sizes: Sequence[int]) -> tuple[int, ...]:
+    """A prime for each of these sizes, larger than all of them and than what is mostly multiplied by others."""
+    made: list[int] = []
+    for _ in sizes:
+        found = max((*sizes, *made, _FAR)) + 1
+        while not _is_prime(found):
+            found += 1
+        made.append(found)
+    return tuple(made)
 
 
 def _prime(number: int) -> int:

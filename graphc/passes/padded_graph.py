@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,10 +27,14 @@ class Sizes:
     low: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
 
-    def more(self, room: int, probe: int) -> Sizes:
-        """With a symbol that is counted: there may be none."""
+    def beyond(self) -> Sizes:
+        """With a second trace for more than there is room for."""
+        return replace(self, probe=tuple(max(self.room) + 1 + s for s in range(len(self.room))))
+
+    def more(self, room: int, probe: int, low: int = 0) -> Sizes:
+        """With a symbol that is counted: there may be none, or are `low` at least."""
         name = f"count{len(self.names)}"
-        return Sizes((*self.room, room), (*self.probe, probe), (*self.low, 0), (*self.names, name))
+        return Sizes((*self.room, room), (*self.probe, probe), (*self.low, low), (*self.names, name))
 
 
 @dataclass(frozen=True)

@@ -127,11 +127,7 @@ class View:
         return self._masking.counted[self.node.id]
 
     def counts_parts(self, found: Node, parts: Sequence[Axis]) -> int:
-        if not self._masking.counted or self._masking.given:
-            raise self.refuse("something follows the padding along an axis")
-        symbol = self._masking.derive(self._frame, found.outputs[1], found.attrs["size"], parts)
-        self._masking.counted[found.id] = symbol
-        return symbol
+        return self._masking.derive(self._frame, found.outputs[1], found.attrs["size"], parts)
 
     def capped(self, axis: Axis, most: int) -> int | None:
         if self.node.id not in self._masking.made.known.capped:
@@ -143,7 +139,6 @@ class View:
         length = self.b.Minimum(self._frame.real(self.b, f), self.b.constant(most, "int32"))
         symbol = self._masking.derive(self._frame, length, most, [axis])
         self._frame.mosts[f._replace(loose=0), most] = symbol
-        self._masking.counted[length.node] = symbol
         return symbol
 
     def means(self, index: int, axis: Axis) -> bool:
@@ -168,9 +163,10 @@ class View:
         if least <= self._masking.sizes.low[symbol]:
             return
         error = self.refuse(why)
-        if symbol not in self._masking.counted.values():
+        if symbol >= self._masking.given and symbol not in self._masking.counted.values():
             raise error
-        if self._frame.entered is not None and not self._frame.counts_itself(symbol):
+        counted = symbol >= self._masking.given
+        if counted and self._frame.entered is not None and not self._frame.counts_itself(symbol):
             symbol = self._masking.sees(self._frame, symbol)
         self._masking.made.needs.append((self.node.id, symbol, least, error))
 

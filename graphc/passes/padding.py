@@ -43,7 +43,7 @@ from graphc.passes.padded_view import Looser, View, refusal
 
 
 def masked(graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes, known: Known | None = None) -> Masked:
-    """The traced graph made right for every length. inputs: axes of its padded Input nodes; probe: a trace with `sizes.probe`;
+    """The traced graph made right for every length. inputs: axes of Input nodes but for lengths; probe: one with `sizes.probe`;
     known: what further traces have shown.
 
     Raises PaddingError, with the user's line, for what cannot be exact.
@@ -73,15 +73,12 @@ class Masking:
         self.made = Masked(graph.copy(), graph, known, names=sizes.names, seen=[*known.seen], floors=dict(known.floors))
         self.frame = self._entered(Frame(self.made.graph, graph))
         self.zeroed: set[Value] = set()  # What depends on gradients for padded values: these are zero where padding is.
-        type = TensorType("int32", ())
-        for symbol, name in enumerate(sizes.names[: self.given]):
-            self.frame.lengths[symbol] = self.made.graph.add("Input", types=(type,), name=name).outputs[0]
         self.among: dict[int, Axis] = {}  # Of nodes that find places: those of which axis.
         self.tainted: dict[Value, frozenset[Factor]] = {}  # Without meaning where there is nothing of these.
 
     def run(self, inputs: Mapping[int, Axes]) -> Masked:
         frame, graph = self.frame, self.made.graph
-        own = {v.node for v in frame.lengths.values()} - self.counted.keys()
+        own = self._give_lengths(inputs)
         nodes = [n for n in graph if n.id not in own]
         compare([n for _, n in walk(self.made.traced)], self.probes, self.sizes.names, self.sizes.probe)
         for node in nodes:
@@ -98,6 +95,14 @@ class Masking:
         self.made.needs = [(id, self._place(s), least, error) for id, s, least, error in self.made.needs]
         self.made.turning = set(map(self._place, self.made.turning))
         return self.made
+
+    def _give_lengths(self, inputs: Mapping[int, Axes]) -> set[int]:
+        """The inputs for lengths that come with the call: the trace has them already where it computes with them."""
+        frame, graph, type = self.frame, self.made.graph, TensorType("int32", ())
+        found = [i for i in graph.inputs if graph.node(i).op.name == "Input" and i not in inputs] if self.given else []
+        found += [graph.add("Input", types=(type,), name=name).id for name in self.sizes.names[len(found) : self.given]]
+        frame.lengths.update((symbol, Value(id)) for symbol, id in enumerate(found))
+        return set(found)
 
     def _place(self, symbol: int) -> int:
         """Where the length of a symbol, or of one that a branch sees, stands."""
@@ -349,11 +354,16 @@ class Masking:
         raise refusal(node, "it depends on how many elements there are, which only the run tells")
 
     def derive(self, frame: Frame, count: Value, room: int, parts: Sequence[Axis]) -> int:
-        """A symbol for how many there are of parts together, at most as there is room for."""
-        symbol = len(self.sizes.names)
-        seen = min(sum(length(a, self.sizes.probe) for a in parts), room)
-        self.sizes = self.sizes.more(room, seen)
+        """A symbol for how many there are of parts together, at most as there is room for. The same parts have the same one."""
+        parts, symbol = [tight(a) for a in parts], len(self.sizes.names)
+        for k, known in enumerate(self.made.derived, symbol - len(self.made.derived)):
+            if known == (parts, room) and frame.knows(k):
+                return k
+        seen, low = (min(sum(length(a, each) for a in parts), room) for each in (self.sizes.probe, self.sizes.low))
+        self.sizes = self.sizes.more(room, seen, low)
         self._count(frame, symbol, count)
+        if self.counted:
+            self.counted[count.node] = symbol
         self.made.derived.append((parts, room))
         self.made.names = self.sizes.names
         return symbol

@@ -7,7 +7,8 @@ others shows which axes have to do with them (`graphc/passes/padding.py`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,8 @@ from graphc.ir import Node, TensorType, Value
 from graphc.ops import functional as F
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.trace.sizes import Count, Extreme, Shape, Size, Sum
+from graphc.trace.sizes import Shape, Size
+from graphc.trace.sums import Count, Extreme, Length, Sum
 
 if TYPE_CHECKING:
     from graphc.trace.recorder import GraphRecorder
@@ -34,6 +36,29 @@ _BRANCHES = ("then", "else", "body", "probe")
 Key = tuple[int, int, int]
 #: Of axes: what they are of what is counted.
 Found = dict[Key, Sum]
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """The sizes of a call's axes that vary, as a trace has them.
+
+    sizes   of each, in this trace
+    bounds  the least and the largest that each may be
+    names   of the inputs for them
+    apart   whether nothing else has these sizes, so that axes are found by them
+    """
+
+    sizes: Sequence[int] = ()
+    bounds: Sequence[tuple[int, int]] = ()
+    names: Sequence[str] = ()
+    apart: bool = False
+
+    def of(self, size: int) -> Sum | None:
+        """A size that is so many times one of these."""
+        for symbol, (own, (least, most)) in enumerate(zip(self.sizes, self.bounds, strict=True)):
+            if size and size % own == 0:
+                return Sum(0, ((Length(symbol, least, most), size // own),))
+        return None
 
 
 class Coincidence(BaseException):
@@ -57,6 +82,7 @@ class Counting:
     others   axes that only happen to be as large
     ends     whether the first place that is counted ends the trace
     fixed    whether all other sizes are the same in every call
+    lengths  those that come with the call, where they are numbers of the run
     wanted   the types that the node of this id, of an op, is to have where its own rule refuses; None: it raises
     seen     the nodes of this trace, if it finds sizes, by their ids
     nodes    of all places that have been counted, those of parts that have been thrown away too; `recorders`: of their graphs
@@ -76,8 +102,10 @@ class Counting:
         others: Collection[Key] | None = None,
         ends: bool = False,
         fixed: bool = True,
+        lengths: Lengths | None = None,
     ) -> None:
-        self.fixed = fixed
+        self.fixed, self.lengths = fixed, lengths or Lengths()
+        self._given: list[Node] = []  # Inputs for the lengths.
         self._ends = ends
         self.room, self.finds, self.others = room, others is not None, others or ()
         self.sizes: Found | None = {} if sizes is None and self.finds else sizes
@@ -140,14 +168,19 @@ class Counting:
     def _size(self, recorder: GraphRecorder, key: Key, size: int) -> int:
         assert self.sizes is not None
         if self.finds and key not in self.sizes and key not in self.others:
-            made = self._multiple(recorder, size) or self._part(recorder, key, size)
+            made = self.lengths.of(size) if self.lengths.apart else None
+            made = made or self._multiple(recorder, size) or self._part(recorder, key, size)
             if made is not None:
                 self.sizes[key] = made
         if key not in self.sizes:
             return size
-        if size != self.sizes[key].value(lambda place: self.nodes[place].attrs["size"]):
+        if size != self.sizes[key].value(self._room):
             raise Coincidence(key)
         return Size.of(size, self.sizes[key])
+
+    def _room(self, place: int) -> int:
+        """What stands in this trace for what is counted in a place, or, below 0, for a length."""
+        return self.lengths.sizes[-1 - place] if place < 0 else int(self.nodes[place].attrs["size"])
 
     def _multiple(self, recorder: GraphRecorder, size: int) -> Sum | None:
         """A size that is so many times what is counted here or around."""
@@ -187,6 +220,14 @@ class Counting:
         """How many there are in one place, as a number."""
         count = self.recorders[place].wrap(self.nodes[place].outputs[1], is_number=True)
         return recorder.wrap(recorder.resolve(F.cast(count, "int64")), is_number=True)
+
+    def length(self, recorder: GraphRecorder, symbol: int) -> Tensor:
+        """A length that comes with the call, as a number: an input of the whole graph."""
+        root = recorder.root
+        for name in self.lengths.names[len(self._given) :]:
+            self._given.append(root.graph.add("Input", types=(TensorType("int32", ()),), name=name))
+        given = root.wrap(self._given[symbol].outputs[0], is_number=True)
+        return recorder.wrap(recorder.resolve(F.cast(given, "int64")), is_number=True)
 
     @staticmethod
     def is_thrown_away(recorder: GraphRecorder) -> bool:

@@ -26,7 +26,7 @@ from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import alike
 from graphc.trace.mentioned import LIBRARIES
 from graphc.trace.recorder import GraphRecorder
-from graphc.trace.standins import Joined
+from graphc.trace.standins import Appended, Joined
 
 #: How deep objects and containers are looked into.
 _DEPTH = 3
@@ -51,7 +51,7 @@ def own(state: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def is_owned(x: Any) -> bool:
     """Whether each way through the program has its own copy of a container."""
-    return type(x) in (list, dict)
+    return type(x) in (list, dict, Appended)
 
 
 def given_back(entry: tuple[Any, ...], results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -62,8 +62,8 @@ def given_back(entry: tuple[Any, ...], results: tuple[Any, ...]) -> tuple[Any, .
     for i, (before, after) in enumerate(zip(entry, results, strict=False)):
         if not is_owned(before):
             continue
-        whole = type(after) is type(before)
-        if type(before) is list:
+        whole = type(after) in ((dict,) if type(before) is dict else (list, Appended))
+        if type(before) is not dict:
             before[:] = after if whole else [after]
         else:
             before.clear()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
 from graphc.errors import TraceError, user_loc
+from graphc.ops.functional.decided import as_number
 from graphc.ops.tensor.tensor import as_tensor
 from graphc.ops.tensor.tree import flatten, map_leaves
-from graphc.trace import alike, control, inplace, joined, raised
+from graphc.trace import alike, control, grown, inplace, joined, raised
 from graphc.trace.branches import if_stmt, same, state_after, undefined
 from graphc.trace.expressions import and_
-from graphc.trace.sizes import decided
+from graphc.trace.sizes import decided, turning
 from graphc.trace.truth import active_recorder, is_traced, one_element
 from graphc.trace.turns import Turns, turns_of
 
@@ -24,14 +25,19 @@ def while_stmt(
     set_state: Callable[[tuple[Any, ...]], None],
     symbol_names: tuple[str, ...],
     opts: Any,
+    moving: Collection[int] = (),
 ) -> None:
-    """A `while` statement: Python's as long as its condition is a Python value, then a While node."""
+    """A `while` statement: Python's as long as its condition is a Python value, then a While node.
+
+    moving: names that each turn changes.
+    """
+    test = turning(test)
     while not is_traced(more := decided(test())):
         if not more:
             return
         body()
     entry = get_state()
-    carried, initial, after = _carried(test, body, get_state, set_state, entry)
+    carried, initial, after = _carried(test, body, get_state, set_state, entry, moving)
     initial = tuple(_defined(symbol_names[i], a, after[i]) if i in carried else a for i, a in enumerate(initial))
 
     def place(values: tuple[Any, ...]) -> None:
@@ -60,13 +66,14 @@ def _carried(
     get_state: Callable[[], tuple[Any, ...]],
     set_state: Callable[[tuple[Any, ...]], None],
     entry: tuple[Any, ...],
+    moving: Collection[int] = (),
 ) -> tuple[list[int], tuple[Any, ...], tuple[Any, ...]]:
     """Which symbols a loop changes; all of them as it begins, with tensors for the numbers that it changes; and after a turn.
 
     Turns are traced and thrown away until no further symbol changes: what a turn does with a number that is known at first
     is decided by Python, what it does with one that an earlier turn has changed is not.
     """
-    carried: set[int] = set()
+    carried = set(moving)
     initial = entry
     while True:
         turn: list[tuple[Any, ...]] = []
@@ -156,8 +163,11 @@ def _as_while(
     set_state: Callable[[tuple[Any, ...]], None],
     names: tuple[str, ...],
 ) -> None:
-    """A `for` statement as a `while` statement, which carries the number of the turn as well."""
-    place = [turns.start]
+    """A `for` statement as a `while` statement, which carries the number of the turn as well; or as a Scan."""
+    if extra_test is None and grown.as_scan(turns, body, get_state, set_state, partial(_carried, lambda: True)):
+        return
+    # No number that Python knows: a row at it may not be there in what a trace has.
+    place = [as_number(as_tensor(decided(turns.start)), "int64")]
 
     def test() -> Any:
         more = place[0] < turns.stop if turns.step > 0 else place[0] > turns.stop
@@ -172,4 +182,4 @@ def _as_while(
         place[0], *rest = state
         set_state(tuple(rest))
 
-    while_stmt(test, turn, lambda: (place[0], *get_state()), put, ("the number of the turn", *names), None)
+    while_stmt(test, turn, lambda: (place[0], *get_state()), put, ("the number of the turn", *names), None, (0,))

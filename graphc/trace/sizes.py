@@ -1,7 +1,6 @@
 """Sizes that the step counts, as Python's numbers: `len(x[mask])` is an int, and what it decides is decided when the step runs.
 
-A size is a sum of counts, each some times, and of a number. What follows from the bounds of the counts alone, as that there are
-not more than there can be, Python decides.
+What follows from the bounds of what is counted alone, as that there are not more than there can be, Python decides.
 """
 
 from __future__ import annotations
@@ -9,9 +8,8 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextvars import ContextVar
 from functools import reduce
 from typing import Any, Self
 
@@ -21,160 +19,28 @@ from graphc.ops import functional as F
 from graphc.ops.tensor.deferred import Deferred, Stacked
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Fixed, Nest, Structure, fixed_values, flatten, unflatten
+from graphc.trace.sums import Count, Extreme, Length, Part, Product, Sum
 
 SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-#: What a trace counts in one place.
-RoomAt = Callable[[int], int]
 
 
-@dataclass(frozen=True)
-class Atom:
-    """A part of a size."""
-
-    @property
-    @abstractmethod
-    def bounds(self) -> tuple[int, int]:
-        """The least and the largest number it may be."""
-
-    @abstractmethod
-    def tensor(self) -> Tensor:
-        """The number of the run."""
-
-    @abstractmethod
-    def value(self, room: RoomAt) -> int:
-        """The number of a trace."""
+#: Whether it is decided if a loop goes on.
+_turning: ContextVar[bool] = ContextVar("graphc_turning", default=False)
 
 
-@dataclass(frozen=True)
-class Count(Atom):
-    """What is counted in one place, `most` at the most."""
+def turning(test: Callable[[], Any]) -> Callable[[], Any]:
+    """The condition of a loop. That a length is so much at least does not decide it: as many turns would stand in the graph."""
 
-    place: int
-    most: int
+    def decide() -> Any:
+        token = _turning.set(True)
+        try:
+            return test()
+        finally:
+            _turning.reset(token)
 
-    @property
-    def bounds(self) -> tuple[int, int]:
-        return 0, self.most
-
-    def tensor(self) -> Tensor:
-        active: Any = dispatch.recorder.get()
-        made: Tensor = active.root.counting.tensor(active, self.place)
-        return made
-
-    def value(self, room: RoomAt) -> int:
-        return room(self.place)
-
-
-@dataclass(frozen=True)
-class Sum:
-    """A number and atoms, each some times."""
-
-    rest: int
-    parts: tuple[tuple[Atom, int], ...]
-
-    @classmethod
-    def of(cls, x: int) -> Sum:
-        return x.sum if isinstance(x, Size) else cls(int(x), ())
-
-    def plus(self, other: Sum, times: int = 1) -> Sum:
-        made = dict(self.parts)
-        for atom, n in other.parts:
-            made[atom] = made.get(atom, 0) + times * n
-        return Sum(self.rest + times * other.rest, tuple((atom, n) for atom, n in made.items() if n))
-
-    def value(self, room: RoomAt) -> int:
-        return self.rest + sum(n * atom.value(room) for atom, n in self.parts)
-
-    def is_among(self, part: Sum, largest: bool) -> bool:
-        """Whether it is the largest, or the smallest, of several sizes of which this is one."""
-        ((atom, times), *others) = self.parts or ((None, 0),)
-        if others or times != 1 or self.rest or not isinstance(atom, Extreme) or atom.largest != largest:
-            return False
-        return any(x == part or x.is_among(part, largest) for x in (atom.one, atom.other))
-
-    def times(self, factor: int) -> Sum:
-        return Sum(0, ()).plus(self, factor)
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        low = high = self.rest
-        for atom, n in self.parts:
-            ends = [n * end for end in atom.bounds]
-            low, high = low + min(ends), high + max(ends)
-        return low, high
-
-    def tensor(self) -> Any:
-        """A tensor that stands for a number, or a number where nothing is counted."""
-        made: Any = self.rest
-        for atom, n in self.parts:
-            part = atom.tensor() if n == 1 else F.mul(atom.tensor(), n)
-            made = part if made is self.rest and not self.rest else F.add(part, made)
-        return made
-
-
-@dataclass(frozen=True)
-class Part(Atom):
-    """The quotient, or the remainder, of a size and a positive number."""
-
-    sign: str
-    size: Sum
-    divisor: int
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        if self.sign == "%":
-            return 0, self.divisor - 1
-        low, high = self.size.bounds
-        return low // self.divisor, high // self.divisor
-
-    def tensor(self) -> Tensor:
-        return (F.floor_divide if self.sign == "//" else F.floor_mod)(self.size.tensor(), self.divisor)
-
-    def value(self, room: RoomAt) -> int:
-        whole = self.size.value(room)
-        return whole // self.divisor if self.sign == "//" else whole % self.divisor
-
-
-@dataclass(frozen=True)
-class Extreme(Atom):
-    """The larger, or the smaller, of two sizes."""
-
-    largest: bool
-    one: Sum
-    other: Sum
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        choose = max if self.largest else min
-        (low, high), (others_low, others_high) = self.one.bounds, self.other.bounds
-        return choose(low, others_low), choose(high, others_high)
-
-    def tensor(self) -> Tensor:
-        return (F.maximum if self.largest else F.minimum)(self.one.tensor(), self.other.tensor())
-
-    def value(self, room: RoomAt) -> int:
-        return (max if self.largest else min)(self.one.value(room), self.other.value(room))
-
-
-@dataclass(frozen=True)
-class Product(Atom):
-    """Two sizes multiplied."""
-
-    one: Sum
-    other: Sum
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        ends = [a * b for a in self.one.bounds for b in self.other.bounds]
-        return min(ends), max(ends)
-
-    def tensor(self) -> Tensor:
-        return F.mul(self.one.tensor(), self.other.tensor())
-
-    def value(self, room: RoomAt) -> int:
-        return self.one.value(room) * self.other.value(room)
+    return decide
 
 
 class Size(Deferred):
@@ -202,10 +68,18 @@ class Size(Deferred):
         return made
 
     @property
+    def is_given(self) -> bool:
+        return self.sum.is_given
+
+    @property
     def is_room(self) -> bool:
         """So it is with a count, several times one, and one less some."""
         (((atom, times), *others), rest) = self.sum.parts, self.sum.rest
-        return not others and isinstance(atom, Count) and ((times > 0 and rest == 0) or (times == 1 and rest < 0))
+        return (
+            not others
+            and isinstance(atom, (Count, Length))
+            and ((times > 0 and rest == 0) or (times == 1 and rest < 0))
+        )
 
     def at_most(self, other: int) -> int:
         return extreme(self, other, largest=False)
@@ -419,7 +293,8 @@ class Decision(Deferred):
     @classmethod
     def of(cls, value: bool, sign: str, difference: Sum) -> int:
         """A bool where the bounds decide."""
-        certain = _certain(sign, *difference.bounds)
+        bounds = (difference.from_none() if _turning.get() else difference).bounds
+        certain = _certain(sign, *bounds)
         return cls._made(value, ((sign, difference),)) if certain is None else certain
 
     @classmethod

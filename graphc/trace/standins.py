@@ -1,7 +1,11 @@
-"""Tensors that stand for what is no value yet: a parameter that is read later, and a name that holds values of several kinds."""
+"""What stands for what is no value yet: a parameter that is read later, a name that holds values of several kinds, and a list
+that a loop appends to.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from graphc import dispatch
@@ -57,3 +61,47 @@ class Joined(Tensor):
         return TraceTypeError(message, code="GC122", loc=use or loc, details=made, help=help)
 
     __hash__ = Tensor.__hash__
+
+
+class Appended(list[Any]):
+    """What a turn of a loop appends to a list. The rest of the list is not known while the turn is traced: it cannot be read."""
+
+
+#: Modules that join what ways through the program have made of a list, whatever it holds.
+_JOINING = {f"graphc.trace.{n}" for n in ("alike", "branches", "grown", "inplace", "joined")} | {
+    "graphc.ops.tensor.tree"
+}
+_READING = (
+    "__getitem__", "__setitem__", "__delitem__", "__len__", "__iter__", "__contains__", "__reversed__", "__eq__", "__lt__",
+    "__le__", "__gt__", "__ge__", "__mul__", "__imul__", "__rmul__", "pop", "remove", "insert", "clear", "index", "count",
+    "sort", "reverse", "copy",
+)  # fmt: skip
+
+
+def _guarded(name: str) -> Callable[..., Any]:
+    own = getattr(list, name)
+
+    def read(self: Appended, *args: Any, **kwargs: Any) -> Any:
+        if sys._getframe(1).f_globals.get("__name__") not in _JOINING:
+            raise _unread()
+        return own(self, *args, **kwargs)
+
+    return read
+
+
+def _unread() -> TraceTypeError:
+    return TraceTypeError(
+        "a list that a loop appends to is read inside of it, where only the run tells how many turns there have been",
+        code="GC120",
+        loc=user_loc(),
+        help="keep the last item under a name of its own, which the loop carries",
+    )
+
+
+def _put_in_front(self: Appended, other: Any) -> Any:
+    raise _unread()
+
+
+for _name in _READING:
+    setattr(Appended, _name, _guarded(_name))
+Appended.__radd__ = _put_in_front  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from graphc.errors import TraceTypeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.decided import as_number
 from graphc.ops.tensor.deferred import Deferred, Stacked
-from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.ops.tensor.tensor import Tensor, TracedTensor, as_tensor
 from graphc.trace import alike
 from graphc.trace.sizes import decided, extreme, is_size
 from graphc.trace.truth import active_recorder, is_traced, one_element, shape_of, truth
@@ -52,6 +52,41 @@ class Turns:
     def turn(self, number: Any) -> Any:
         """What comes as turn `number`, from 0 on."""
         return self.item(_plus(self.start, number if self.step == 1 else number * self.step))
+
+
+class Turn(TracedTensor):
+    """The number of a range that a turn has, and some more: how far two of them are apart is known."""
+
+    def __init__(self, number: TracedTensor, turns: Turns, more: int = 0) -> None:
+        super().__init__(number.tensor_type, number.handle)
+        self.is_number = number.is_number
+        self.turns, self.more = turns, more
+
+    def __add__(self, other: Any) -> Any:
+        made = super().__add__(other)
+        return self._moved(made, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        made = super().__sub__(other)
+        return self._moved(made, -other if type(other) is int else other)
+
+    def _moved(self, made: Any, by: Any) -> Any:
+        moved = type(by) is int and isinstance(made, TracedTensor)
+        return Turn(made, self.turns, self.more + by) if moved else made
+
+    def span_to(self, stop: Any, size: int) -> int | None:
+        """How many places there are from here to a stop, where all of them are among so many in every turn; None otherwise."""
+        turns, last = self.turns, self.turns.stop
+        if not isinstance(stop, Turn) or stop.turns is not turns or not is_size(last) or type(turns.start) is not int:
+            return None
+        left = size - last - (stop.more - 1)
+        least = left.bounds[0] if isinstance(left, Deferred) else left
+        span = stop.more - self.more
+        return span if span > 0 and turns.step > 0 and turns.start + self.more >= 0 and least >= 0 else None
+
+    __hash__ = TracedTensor.__hash__
 
 
 def _unknown() -> TraceTypeError:
@@ -92,7 +127,8 @@ def range_(*args: Any) -> Any:
             loc=user_loc(),
             help="loop with `while i < n`",
         )
-    return Turns(_integer(start), _integer(stop), step, lambda i: i)
+    made = Turns(_integer(start), _integer(stop), step, lambda i: Turn(i, made) if isinstance(i, TracedTensor) else i)
+    return made
 
 
 def _integer(x: Any) -> Any:

@@ -170,10 +170,7 @@ class Padded(Protocol):
         ...
 
     def counts_parts(self, found: Node, parts: Sequence[Axis]) -> int:
-        """The symbol of what a new node counts: the real places of these axes, one after the other.
-
-        Raises PaddingError where lengths come with the call.
-        """
+        """The symbol of what a new node counts: the real places of these axes, one after the other."""
         ...
 
     def capped(self, axis: Axis, most: int) -> int | None:

@@ -87,7 +87,7 @@ def _skips(item: slice, size: int) -> bool:
 
 
 def _places(x: Tensor, axis: int, item: slice) -> Tensor:
-    """The places of an axis that a slice takes: int32, counted."""
+    """The places of an axis that a slice takes: int32, counted unless each turn of a loop takes as many."""
     step = 1 if item.step is None else item.step
     if _is_open(step) or not isinstance(step, int) or step < 1:
         raise TraceError(
@@ -96,6 +96,10 @@ def _places(x: Tensor, axis: int, item: slice) -> Tensor:
             loc=user_loc(),
             help="turn the axis round: x[::-1][:k]",
         )
+    span = getattr(item.start, "span_to", None)  # Of the number of a turn.
+    apart = span(item.stop, shape_of(x)[axis]) if span is not None and step == 1 else None
+    if apart is not None:
+        return add(arange(apart, dtype="int32"), cast_to(item.start, "int32"))
     size, start, stop = shape_of(x)[axis], sized(item.start), sized(item.stop)
     from_first = (start is None or (type(start) is int and start == 0)) and is_certain(size)
     if step == 1 and from_first and isinstance(stop, Deferred) and stop.bounds[0] >= 0:

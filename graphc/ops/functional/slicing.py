@@ -59,9 +59,10 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _may_cut(items: Sequence[Any]) -> bool:
-    """Whether bounds that cut nothing may cut where an axis has another size: of one that is counted."""
+    """Whether bounds that cut nothing may cut where an axis has another size: of one that is counted, or varies."""
     active: Any = dispatch.recorder.get()
-    return active is not None and active.counts and any(i is not None and i != slice(None) for i in items)
+    varies = active is not None and (active.counts or active.compared)
+    return varies and any(i is not None and i != slice(None) for i in items)
 
 
 def one_ellipsis(items: Sequence[Any]) -> None:

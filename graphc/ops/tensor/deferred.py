@@ -27,6 +27,11 @@ class Deferred(int):
         """Whether an axis may have it as its size as it is."""
         return False
 
+    @property
+    def is_given(self) -> bool:
+        """Whether the call of the step brings it, and nothing is counted."""
+        return False
+
     def at_most(self, other: int) -> int:
         """The smaller of this and another number."""
         return min(int(self), int(other))
