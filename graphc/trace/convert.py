@@ -33,6 +33,7 @@ from graphc.trace.decided import needs_conversion, sees_sizes
 from graphc.trace.expressions import BUILT_IN, and_, chained, in_, or_
 from graphc.trace.inplace import appended
 from graphc.trace.loops import for_stmt, while_stmt
+from graphc.trace.mathematics import MATH
 from graphc.trace.mentioned import bound_call, defines
 from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
 from graphc.trace.simplify import simplified
@@ -174,6 +175,7 @@ def converted_call(
 
 _BUILT_IN: dict[Any, Callable[..., Any]] = {
     **BUILT_IN,
+    **MATH,
     range: range_,
     enumerate: enumerate_,
     zip: zip_,

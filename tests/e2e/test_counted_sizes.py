@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -329,6 +330,11 @@ def largest_of_few(x: Any, m: Any) -> Any:
     return few, ops.topk(s[:, 0], min(n, 3)), ops.topk(s, n // 2, 0, False), ops.topk(x, min(n, 4))[0]
 
 
+def by_mathematics(x: Any, m: Any) -> Any:
+    n = len(x[m])
+    return x[m].sum() / math.sqrt(n + 1), math.log(n + 2, 2), x[: math.ceil(n / 2)], math.floor(n * 0.5), math.ceil(n)
+
+
 def sizes_of_ends(x: Any, m: Any) -> Any:
     s = x[m]
     parts = s[1:], s[:-1], s[-3:], s[2:4], s[:6], s[:7], s[5:], s[:1][:1], s[1:][:2], s[:3][1:]
@@ -347,7 +353,7 @@ def ends_row_by_row(x: Any, m: Any) -> Any:
 
 
 WORKS = [
-    sizes_of_ends, ends_row_by_row,
+    sizes_of_ends, ends_row_by_row, by_mathematics,
     floats_beside_sizes, powers, over_nothing, shares, rows_at_sizes, the_middle, made_as_large, packed, every_few,
     largest_of_few,
     any_of_them, one_number_of_them, in_a_branch, numbers_of_it, weights_of_it, sizes_and_shapes, between, two_of_them,
