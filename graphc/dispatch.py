@@ -92,6 +92,9 @@ declare_ops: Callable[[], object] | None = None
 #: The low dtype in which functions of lists compute (`graphc.ops.tensor.autocast`); None: all as they are given.
 low: ContextVar[str | None] = ContextVar("graphc_low", default=None)
 
+#: Whether what is computed is constant to gradients (`graphc.compat.gradients`).
+detached: ContextVar[bool] = ContextVar("graphc_detached", default=False)
+
 #: Runs a Cell that is called outside a trace; set by graphc.calls.
 execute_cell: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 

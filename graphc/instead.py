@@ -163,7 +163,6 @@ NN = {
     "ResizeBilinear": "use ops.interpolate(x, size=(h, w), mode='bilinear'), or ops.ResizeBilinearV2",
     "MultiFieldEmbeddingLookup": "use nn.EmbeddingLookup for each field, and ops.reduce_sum",
     "OptTFTWrapper": "use ModelCheckpoint: there is no fault tolerance over processes",
-    "no_init_parameters": "use the layers as they are: initial values are made at once",
 }
 
 #: What of the methods and attributes of `mindspore.nn.Cell` is left out.
@@ -326,7 +325,7 @@ TOP = {
     "flops_collection": "use `graphc profile`, which counts them by kernel",
     "Symbol": "use tensors of fixed shapes: a Cell is compiled anew for each",
     "enable_dynamic": "use the Cell as it is: it is compiled anew for each shape",
-    **_names("use ops.stop_gradient: gradients are taken of functions", "_no_grad saved_tensors_hooks"),
+    **_names("use ops.stop_gradient: gradients are taken of functions", "saved_tensors_hooks"),
     **_names(_SYMBOLS, "Node NodeType SymbolTree ScopedValue ConvertModelUtils ConvertNetUtils"),
     **_names(
         _STREAMS,

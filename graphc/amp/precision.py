@@ -83,7 +83,8 @@ def _cast_results(cell: Cell, dtype: str) -> None:
     cell.result_dtype = dtype
 
 
-def _by_white_list(network: Cell, white: tuple[Kind, ...], dtype: str) -> None:
+def by_white_list(network: Cell, white: tuple[Kind, ...], dtype: str) -> None:
+    """Let Cells and primitives of these classes compute in a dtype, with results in float32."""
     cast: set[int] = set()
     for _, cell in network.cells_and_names():
         if isinstance(cell, white):
@@ -95,7 +96,8 @@ def _by_white_list(network: Cell, white: tuple[Kind, ...], dtype: str) -> None:
             _cast_primitives(cell, white, dtype)
 
 
-def _by_black_list(network: Cell, black: tuple[type[Cell], ...], dtype: str) -> None:
+def by_black_list(network: Cell, black: tuple[type[Cell], ...], dtype: str) -> None:
+    """Let all Cells but those of these classes compute in a dtype, in which these give their results."""
     network.to_float(dtype)
     for _, cell in network.cells_and_names():
         if cell is not network and isinstance(cell, black):
@@ -151,9 +153,9 @@ def auto_mixed_precision(network: N, amp_level: str = "O0", dtype: Any = "float1
         made: Any = network
         return _by_lists(made, half)  # type: ignore[return-value]
     if level == "O1":
-        _by_white_list(network, WHITE_LIST, half)
+        by_white_list(network, WHITE_LIST, half)
     elif level in ("O2", "O3"):
-        _by_black_list(network, BLACK_LIST if level == "O2" else (), half)
+        by_black_list(network, BLACK_LIST if level == "O2" else (), half)
         _cast_results(network, "float32")
     elif level == "auto":
         object.__setattr__(network, "low_dtype", half)
@@ -195,9 +197,9 @@ def custom_mixed_precision(
             raise ArgumentTypeError(f"{owner}: the list holds classes of {words}, got {c!r}", loc=user_loc())
     half = _half(owner, dtype)
     if white_list is not None:
-        _by_white_list(network, tuple(white_list), half)
+        by_white_list(network, tuple(white_list), half)
     else:
-        _by_black_list(network, tuple(black_list or ()), half)
+        by_black_list(network, tuple(black_list or ()), half)
         _cast_results(network, "float32")
     return network
 

@@ -55,12 +55,12 @@ def load_param_into_net(
     sources = {name: name for name in targets if name in tensors}
     missing = [n for n in params if n not in sources]
     if not strict_load and missing:
-        sources |= _under_prefixes(missing, params, tensors, set(sources))
+        sources |= under_prefixes(missing, params, tensors, set(sources))
         missing = [n for n in missing if n not in sources]
     used = set(sources.values())
     unexpected = [n for n in parameter_dict if n not in used]
     differing = [
-        row for n, source in sources.items() if (row := _difference(n, targets[n], tensors[source], strict_load))
+        row for n, source in sources.items() if (row := difference(n, targets[n], tensors[source], strict_load))
     ]
     left = [n for n in unexpected if n in tensors]
     if differing or (strict_load and (missing or left)):
@@ -97,7 +97,7 @@ def _parameters(net: Cell) -> dict[str, Parameter]:
     return params
 
 
-def _under_prefixes(
+def under_prefixes(
     missing: list[str], params: Mapping[str, Parameter], tensors: Mapping[str, Tensor], used: set[str]
 ) -> dict[str, str]:
     """Entries of other names that end in those missing, by these. What is under one prefix is taken if all of it fits; the
@@ -114,13 +114,13 @@ def _under_prefixes(
     for prefix, places in sorted(under.items(), key=lambda item: min(item[1])[0]):
         taken = set(found.values())
         pairs = {missing[n]: e for n, e in places if missing[n] not in found and e not in taken}
-        if pairs and not any(_difference(n, params[n], tensors[e], strict=False) for n, e in pairs.items()):
+        if pairs and not any(difference(n, params[n], tensors[e], strict=False) for n, e in pairs.items()):
             _logger.warning("%s: %d parameters are loaded from under the prefix %r", _OWNER, len(pairs), prefix)
             found |= pairs
     return found
 
 
-def _difference(name: str, param: Parameter, tensor: Tensor, strict: bool) -> str | None:
+def difference(name: str, param: Parameter, tensor: Tensor, strict: bool) -> str | None:
     """A row of the table if the two do not fit."""
     ours, theirs = param.whole_type, tensor.tensor_type
     rank = len(ours.shape)

@@ -47,3 +47,8 @@ _pynative_executor = _PyNativeExecutor()
 def _no_recursive(function: Callable[..., Any]) -> Callable[..., Any]:
     """MindSpore's mark for functions that do not call themselves."""
     return function
+
+
+def _function_forbid_reuse(function: Callable[..., Any]) -> Callable[..., Any]:
+    """MindSpore's mark for functions whose graphs are made anew for each call of them, as all are here."""
+    return function

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
+from collections.abc import Iterable, Sequence
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
+from pathlib import Path
 from types import ModuleType
 
 from graphc.compat.aliases import Alias, AliasFinder
+from graphc.compat.toplevel import __version__
 from graphc.errors import printable
 from graphc.paths import LOADER, MODULES, Shadow, module_hint
 
 
-class _Finder(MetaPathFinder):
-    """Makes `mindspore` and the modules of MODULES importable."""
+class _Package(Distribution):
+    """What is installed as MindSpore, for packages that look for its version before they import it."""
+
+    def read_text(self, filename: str) -> str | None:
+        return f"Metadata-Version: 2.1\nName: mindspore\nVersion: {__version__}\n" if filename == "METADATA" else None
+
+    def locate_file(self, path: str | os.PathLike[str]) -> Path:
+        return Path(__file__).parent / path
+
+
+class _Finder(DistributionFinder):
+    """Makes `mindspore` and the modules of MODULES importable, and its version known."""
+
+    def find_distributions(
+        self,
+        context: DistributionFinder.Context = DistributionFinder.Context(),  # noqa: B008, as the base class has it
+    ) -> Iterable[Distribution]:
+        return [_Package()] if context.name is not None and context.name.lower() == "mindspore" else []
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

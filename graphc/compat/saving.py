@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from graphc.ops.tensor.tensor import Tensor
+from graphc.checkpoint import into_net
+from graphc.errors import CheckpointError, user_loc
+from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, require_array
 
 
 def set_cur_net(net: Any) -> None:
@@ -25,3 +30,24 @@ def _handle_loss(loss: Any) -> Any:
     if isinstance(loss, (tuple, list)):
         return loss[0] if isinstance(loss[0], Tensor) else loss
     return float(np.mean(loss.asnumpy())) if isinstance(loss, Tensor) else loss
+
+
+def _update_param(param: Parameter, new_param: Any, strict_load: bool) -> None:
+    """Give a parameter the value of another, as `load_param_into_net` does. CheckpointError where it does not fit."""
+    given = new_param if isinstance(new_param, Tensor) else Tensor(new_param)
+    row = into_net.difference(param.name, param, given, strict_load)
+    if row is not None:
+        raise CheckpointError(f"load_param_into_net: {row}", loc=user_loc())
+    param.set_whole(require_array(given).reshape(param.whole_type.shape))
+
+
+def _load_dismatch_prefix_params(
+    net: Cell, parameter_dict: Mapping[str, Any], param_not_load: list[str], strict_load: bool
+) -> None:
+    """Load what is left from under a prefix that the names of a checkpoint have, and take it off the list."""
+    params = {p.name: p for p in net.get_parameters()}
+    tensors = {name: value for name, value in parameter_dict.items() if isinstance(value, Tensor)}
+    used = {name for name in params if name in tensors and name not in param_not_load}
+    for name, entry in into_net.under_prefixes(list(param_not_load), params, tensors, used).items():
+        _update_param(params[name], tensors[entry], strict_load)
+        param_not_load.remove(name)

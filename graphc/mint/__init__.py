@@ -4,6 +4,7 @@ from graphc.failures import doors
 from graphc.mint import linalg, nn, optim, special
 from graphc.mint.elementwise import *
 from graphc.mint.elementwise import __all__ as _elementwise
+from graphc.mint.nn import functional as functional
 from graphc.mint.nn.functional import conv2d
 from graphc.mint.nn.functional.layers import conv_tbc
 from graphc.mint.products import *

@@ -22,11 +22,15 @@ from graphc.errors import SOURCE_MAPS, is_library
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor
 
-#: Folders of what is not the user's. Looked up at import: sysconfig does not bear several threads at first (Python 3.11).
-LIBRARIES = tuple(
-    path + os.sep
-    for name, path in sysconfig.get_paths().items()
-    if name in ("stdlib", "platstdlib", "purelib", "platlib")
+#: Beginnings of files of what is not the user's: folders, and Python's own modules that have no file. Looked up at import:
+#: sysconfig does not bear several threads at first (Python 3.11).
+LIBRARIES = (
+    *(
+        path + os.sep
+        for name, path in sysconfig.get_paths().items()
+        if name in ("stdlib", "platstdlib", "purelib", "platlib")
+    ),
+    "<frozen ",
 )
 _FUNCTIONS = (types.FunctionType, types.MethodType)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import textwrap
 import types
@@ -14,7 +15,7 @@ from graphc import Parameter, Tensor, nn, ops
 from graphc.errors import TraceTypeError
 from graphc.ir.equiv import difference
 from graphc.trace import decided
-from graphc.trace.mentioned import definition
+from graphc.trace.mentioned import definition, is_users
 from tests.trace.tracing import X, cell, traced
 
 
@@ -347,3 +348,9 @@ def test_lambdas_that_cannot_be_told_apart_run_as_they_are():
 
 def passes_on_with_self(self, x):
     return self.function(self, x)
+
+
+def test_what_python_is_made_of_is_not_the_users():
+    for function in (importlib._bootstrap._load, importlib.import_module, textwrap.dedent, ops.exp):
+        assert not is_users(function)
+    assert is_users(positive)

@@ -138,14 +138,14 @@ class MultiheadAttention(Cell):
         made = []
         more = (self.bias_k is not None) + self.add_zero_attn
         if padding is not None:
-            made.append(ops.reshape(_added(padding, scores, more), (-1, 1, 1, scores.shape[3])))
+            made.append(ops.reshape(added(padding, scores, more), (-1, 1, 1, scores.shape[3])))
         if attention is not None:
-            mask = _added(attention, scores, more)
+            mask = added(attention, scores, more)
             made.append(ops.reshape(mask, scores.shape) if mask.ndim == 3 else mask)
         return made
 
 
-def _added(mask: Tensor, scores: Tensor, more: int) -> Tensor:
+def added(mask: Tensor, scores: Tensor, more: int) -> Tensor:
     """A mask as numbers: minus infinity where a bool mask is True, and `more` zeros at the end."""
     if mask.tensor_type.dtype != "bool":
         if not mask.tensor_type.is_float:

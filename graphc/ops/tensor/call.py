@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.dispatch import recorder
+from graphc.dispatch import Recorder, detached, recorder
 from graphc.errors import TraceError
 from graphc.failures import failing
 from graphc.ir import get_op
@@ -21,8 +21,18 @@ def call(op: str, *operands: Tensor, **attrs: Any) -> Any:
     if any([x.is_rows for x in operands]):
         return by_rows(op, operands, attrs, call)
     active = recorder.get()
-    results = active.record(op, operands, attrs) if active is not None else at_once(op, operands, attrs)
+    if active is None:
+        results = at_once(op, operands, attrs)
+    else:
+        results = active.record(op, operands, attrs)
+        if detached.get():
+            results = tuple(_constant(active, x) for x in results)
     return results[0] if len(results) == 1 else results
+
+
+def _constant(active: Recorder, x: Tensor) -> Tensor:
+    has_gradient = x.tensor_type.is_float or x.tensor_type.is_complex
+    return active.record("StopGradient", (x,), {})[0] if has_gradient else x
 
 
 def at_once(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple[Tensor, ...]:
