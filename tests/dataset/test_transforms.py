@@ -50,6 +50,21 @@ def test_one_hot_labels_of_batches():
         list(source.map(T.OneHot(3), "x"))
 
 
+@pytest.mark.parametrize(
+    "transform", [T.TypeCast("int8"), T.Fill(3), T.Mask(T.Relational.GT, 1)], ids=lambda t: type(t).__name__
+)
+def test_a_value_without_axes_stays_an_array(transform):
+    assert type(transform(np.array(2))) is np.ndarray
+
+
+def test_texts_as_numbers():
+    assert T.TypeCast("int32")(np.array(["12", "-3"])).tolist() == [12, -3]
+    with pytest.raises(DataError, match="TypeCast: 'False' is no bool"):
+        T.TypeCast("bool")(np.array("False"))
+    with pytest.raises(DataError, match="TypeCast: 'a' is no int32"):
+        T.TypeCast("int32")(np.array(["1", "a"]))
+
+
 def test_parts_of_images_at_random():
     ds.config.set_seed(1)
     places = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -413,13 +414,21 @@ class IterSampler(Sampler):
 
     def __init__(self, sampler: Any, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        self.sampler = sampler
+        self.sampler = readable_again(sampler)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.sampler)
 
     def _indices(self) -> Array:
         return _collected("sampler", self.sampler)
+
+
+def readable_again(given: Any) -> Any:
+    """What the user gave to be iterated in each pass. A generator, or another iterator that is no class of the user's, as a list:
+    it gives its items once, and counting them takes them all.
+    """
+    once = isinstance(given, Iterator) and not isinstance(getattr(type(given), "__iter__", None), FunctionType)
+    return list(given) if once else given
 
 
 def _collected(owner: str, source: Any) -> Array:

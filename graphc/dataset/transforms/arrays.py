@@ -18,14 +18,34 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class TypeCast(WholeTransform):
-    """The value in another dtype: one of graphc's, NumPy's or a name. Out of range integers wrap around, as in C."""
+    """The value in another dtype: one of graphc's, NumPy's or a name. Out of range integers wrap around, as in C. Text becomes no
+    bool: to NumPy "False" would be true.
+    """
 
     def __init__(self, data_type: Any) -> None:
         self.dtype = numpy_dtype("TypeCast", data_type)
 
     def whole(self, values: Array) -> Array:
+        if values.dtype.kind in "US" and self.dtype.kind != values.dtype.kind:
+            return self._of_text(values)
         with np.errstate(invalid="ignore"):
             return values.astype(self.dtype)
+
+    def _of_text(self, values: Array) -> Array:
+        try:
+            if self.dtype.kind != "b":
+                return values.astype(self.dtype)
+        except (ValueError, OverflowError):
+            pass
+        text = next(v for v in values.ravel().tolist() if self.dtype.kind == "b" or not self._means(v))
+        raise DataError(f"TypeCast: {text!r} is no {self.dtype}", code="GC201")
+
+    def _means(self, text: str | bytes) -> bool:
+        try:
+            self.dtype.type(text)
+        except (ValueError, OverflowError):
+            return False
+        return True
 
 
 class OneHot(WholeTransform):
