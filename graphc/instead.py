@@ -262,12 +262,9 @@ _VIDEO = "use GeneratorDataset over what reads the frames: videos are not decode
 #: What of `mindspore.dataset.vision` is left out.
 VISION = {
     "RandomResize": "use transforms.RandomChoice of Resize(size, interpolation)",
-    "SlicePatches": "use a slice image[top:bottom, left:right] in a function of map",
-    "SliceMode": "use a slice image[top:bottom, left:right] in a function of map: there is no SlicePatches",
     "NormalizePad": "use Normalize, and a function that appends the channel",
     **_names(_FUNCTION, "LinearTransformation RandomLighting"),
-    **_names(_PILLOW, "ConvertColor HsvToRgb Perspective RandomPerspective RgbToHsv"),
-    "ConvertMode": f"{_PILLOW}, and there is no ConvertColor",
+    **_names(_PILLOW, "HsvToRgb Perspective RandomPerspective RgbToHsv"),
     **_names("use MixUpBatch", "CutMixBatch MixUp"),
     "ImageBatchFormat": "use MixUpBatch, which asks for no layout: there is no CutMixBatch",
     "ToNumpy": "use numpy.asarray",
@@ -291,7 +288,6 @@ VISION = {
 #: What of `mindspore.dataset.transforms` is left out.
 TRANSFORMS = {
     "Plugin": _FUNCTION,
-    "Slice": "use a function that returns value[slices] in map: any callable is a transform",
     "not_random": "use nothing in its place: the functions of map need no marks",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -215,6 +216,35 @@ class PadEnd(WholeTransform):
         inside = tuple(slice(0, min(a, b)) for a, b in zip(values.shape[1:], shape, strict=True))
         result[(slice(None), *inside)] = values[(slice(None), *inside)]
         return result
+
+
+class Slice(Transform):
+    """What slices choose along each axis, in their order: an int or a list of ints, which keep the axis, or a slice; None, True
+    or ... choose all, and so do axes beyond the last slice.
+    """
+
+    def __init__(self, *slices: Any) -> None:
+        for choice in slices:
+            listed = isinstance(choice, list) and all(type(i) is int for i in choice)
+            if choice is False or not (choice is None or listed or isinstance(choice, (int, slice, EllipsisType))):
+                raise ArgumentTypeError(
+                    f"Slice: slices must be ints, lists of ints, slices, None or ..., got {choice!r}", loc=user_loc()
+                )
+        self.slices = slices
+
+    def apply(self, value: Array) -> Array:
+        if len(self.slices) > value.ndim:
+            raise DataError(f"Slice: {len(self.slices)} slices of a value with {value.ndim} axes", code="GC201")
+        for axis, choice in enumerate(self.slices):
+            if choice is None or choice is True or choice is ...:
+                continue
+            places = np.arange(value.shape[axis])
+            try:
+                chosen = places[choice if isinstance(choice, slice) else np.atleast_1d(np.array(choice, np.int64))]
+            except IndexError as error:
+                raise DataError(f"Slice: {error}", code="GC201") from None
+            value = value.take(chosen, axis)
+        return value
 
 
 class Unique(Transform):

@@ -20,6 +20,7 @@ from graphc.dataset.vision.adjust import (
 )
 from graphc.dataset.vision.affine import RandomAffine
 from graphc.dataset.vision.base import Border, Inter
+from graphc.dataset.vision.channels import ConvertColor, ConvertMode
 from graphc.dataset.vision.coding import Decode, ToPIL
 from graphc.dataset.vision.color import RandomColorAdjust
 from graphc.dataset.vision.filters import GaussianBlur, RandomErasing
@@ -32,6 +33,8 @@ from graphc.dataset.vision.fixed import (
     PadToSize,
     ResizedCrop,
     Rotate,
+    SliceMode,
+    SlicePatches,
     TenCrop,
     VerticalFlip,
 )
@@ -72,6 +75,8 @@ __all__ = [
     "AutoContrast",
     "Border",
     "CenterCrop",
+    "ConvertColor",
+    "ConvertMode",
     "Crop",
     "CutOut",
     "Decode",
@@ -110,6 +115,8 @@ __all__ = [
     "Resize",
     "ResizedCrop",
     "Rotate",
+    "SliceMode",
+    "SlicePatches",
     "Solarize",
     "TenCrop",
     "ToPIL",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -198,6 +199,43 @@ class PadToSize(ByOpenCV):
                 code="GC201",
             )
         return padded(image, (left, top, right, bottom), self.fill_value, self.mode)
+
+
+class SliceMode(IntEnum):
+    """What becomes of an image that does not divide evenly: it is filled up, or its rest is left out."""
+
+    PAD = 0
+    DROP = 1
+
+
+class SlicePatches(ByOpenCV):
+    """num_height x num_width parts of one size, row by row; one part alone is no tuple. fill_value: of SliceMode.PAD."""
+
+    def __init__(
+        self, num_height: int = 1, num_width: int = 1, slice_mode: SliceMode = SliceMode.PAD, fill_value: int = 0
+    ) -> None:
+        self.numbers = (
+            integer("SlicePatches", "num_height", num_height, 1, INT32_MAX),
+            integer("SlicePatches", "num_width", num_width, 1, INT32_MAX),
+        )
+        if not isinstance(slice_mode, SliceMode):
+            raise ArgumentTypeError(
+                f"SlicePatches: slice_mode must be one of SliceMode, got {slice_mode!r}", loc=user_loc()
+            )
+        self.mode, self.fill_value = slice_mode, integer("SlicePatches", "fill_value", fill_value, 0, 255)
+
+    def on_array(self, image: Array) -> Any:
+        (down, across), (have, wide) = self.numbers, image.shape[:2]
+        if down > have or across > wide:
+            raise DataError(f"SlicePatches: {down}x{across} parts of an image of {have}x{wide}", code="GC201")
+        height, width = have // down, wide // across
+        if self.mode is SliceMode.PAD:
+            height, width = -(-have // down), -(-wide // across)
+            frame = (0, 0, width * across - wide, height * down - have)
+            image = padded(image, frame, (self.fill_value,) * 3, Border.CONSTANT)
+        corners = [(y * height, x * width) for y in range(down) for x in range(across)]
+        parts = tuple(image[top : top + height, left : left + width].copy() for top, left in corners)
+        return parts[0] if len(parts) == 1 else parts
 
 
 class _Crops(OfPillow):
