@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -187,6 +189,19 @@ def test_iterators_give_indices_in_each_pass(option):
     assert numbers.get_dataset_size() == 3
     for _ in range(2):
         assert [row["x"].item() for row in read(numbers)] == [3, 1, 1]
+
+
+def test_endless_samplers_are_read_as_far_as_is_asked():
+    class Endless(ds.Sampler):
+        def __iter__(self):
+            return itertools.cycle([2, 0])
+
+    for dataset in (
+        ds.GeneratorDataset(np.arange(5), ["x"], sampler=itertools.cycle([2, 0]), num_samples=3),
+        ds.GeneratorDataset(np.arange(5), ["x"], sampler=Endless(3)),
+    ):
+        assert dataset.get_dataset_size() == 3
+        assert [row["x"].item() for row in read(dataset)] == [2, 0, 2]
 
 
 def test_texts_fill_up_whole():
