@@ -251,7 +251,6 @@ DATASET_METHODS = {
     ),
 }
 
-_ONE_DRAW = "with both ends of the range equal: it is what that draws from"
 _BOXES = "use a function of the image and its boxes, in map(input_columns=[image, boxes]): boxes have no transforms"
 _POLICIES = "use transforms.RandomChoice, RandomApply and RandomOrder of the transforms there are"
 _FUNCTION = "use a function of the array in map: any callable is a transform"
@@ -261,28 +260,10 @@ _VIDEO = "use GeneratorDataset over what reads the frames: videos are not decode
 
 #: What of `mindspore.dataset.vision` is left out.
 VISION = {
-    **_names(f"use RandomColorAdjust {_ONE_DRAW}", "AdjustBrightness AdjustContrast AdjustHue AdjustSaturation"),
-    "AdjustSharpness": f"use RandomSharpness {_ONE_DRAW}",
-    "Affine": f"use RandomAffine {_ONE_DRAW}",
-    "Posterize": f"use RandomPosterize {_ONE_DRAW}",
-    "Rotate": f"use RandomRotation {_ONE_DRAW}",
-    "HorizontalFlip": "use RandomHorizontalFlip(1.0)",
-    "VerticalFlip": "use RandomVerticalFlip(1.0)",
-    "RandomAdjustSharpness": "use transforms.RandomApply([RandomSharpness((degree, degree))], prob)",
-    "RandomAutoContrast": "use transforms.RandomApply([AutoContrast()], prob)",
-    "RandomEqualize": "use transforms.RandomApply([Equalize()], prob)",
-    "RandomInvert": "use transforms.RandomApply([Invert()], prob)",
-    "RandomGrayscale": "use transforms.RandomApply with a function that converts the image by Pillow",
     "RandomResize": "use transforms.RandomChoice of Resize(size, interpolation)",
-    **_names("use a slice image[top:bottom, left:right] in a function of map", "Crop FiveCrop SlicePatches TenCrop"),
-    "ResizedCrop": "use a slice image[top:bottom, left:right] in a function of map, and Resize after it",
-    "SliceMode": "use a slice image[top:bottom, left:right] in a function of map: there is no SlicePatches",
-    "PadToSize": "use Pad with the pixels that lack on each side",
     "NormalizePad": "use Normalize, and a function that appends the channel",
-    "Erase": "use CutOut or RandomErasing for random places, or a function that writes to a copy of the array",
-    **_names(_FUNCTION, "AdjustGamma LinearTransformation RandomLighting Solarize"),
-    **_names(_PILLOW, "ConvertColor Grayscale HsvToRgb Perspective RandomPerspective RgbToHsv"),
-    "ConvertMode": f"{_PILLOW}, and there is no ConvertColor",
+    **_names(_FUNCTION, "LinearTransformation RandomLighting"),
+    **_names(_PILLOW, "HsvToRgb Perspective RandomPerspective RgbToHsv"),
     **_names("use MixUpBatch", "CutMixBatch MixUp"),
     "ImageBatchFormat": "use MixUpBatch, which asks for no layout: there is no CutMixBatch",
     "ToNumpy": "use numpy.asarray",
@@ -306,7 +287,6 @@ VISION = {
 #: What of `mindspore.dataset.transforms` is left out.
 TRANSFORMS = {
     "Plugin": _FUNCTION,
-    "Slice": "use a function that returns value[slices] in map: any callable is a transform",
     "not_random": "use nothing in its place: the functions of map need no marks",
 }
 

@@ -201,8 +201,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- training
     "mindspore.amp": ("graphc.amp", "graphc.amp.scalers"),
     "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
-    "mindspore.train.callback": ("graphc.train",),
-    "mindspore.train.callback._callback": ("graphc.train", "graphc.compat.saving"),
+    "mindspore.train.callback": ("graphc.train", "graphc.compat.callbacks"),
+    "mindspore.train.callback._callback": ("graphc.train", "graphc.compat.callbacks", "graphc.compat.saving"),
     **_within(
         "mindspore.train.callback",
         "_checkpoint _early_stop _history _lambda_callback _loss_monitor _lr_scheduler_callback _on_request_exit"

@@ -42,30 +42,31 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 # ---- writing
 
 
-def write(path: Path, tensors: Mapping[str, Array], texts: Mapping[str, str], *, crc: bool = False) -> Path:
-    """Write a file, complete or not at all; returns its path. The arrays are contiguous. Raises OSError."""
-    return write_atomic(path, _with_crc(tensors, texts) if crc else _parts(tensors, texts))
+def write(path: Path, entries: Mapping[str, Array | str], *, crc: bool = False) -> Path:
+    """Write a file of arrays, contiguous, and texts in their order, complete or not at all; returns its path. Raises OSError."""
+    return write_atomic(path, _with_crc(entries) if crc else _parts(entries))
 
 
-def _with_crc(tensors: Mapping[str, Array], texts: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+def _with_crc(entries: Mapping[str, Array | str]) -> Iterator[bytes | memoryview]:
     number = 0
-    for part in _parts(tensors, texts):
+    for part in _parts(entries):
         number = zlib.crc32(part, number)
         yield part
     yield _CRC_MARK + number.to_bytes(_CRC_SIZE - len(_CRC_MARK), "big")
 
 
-def _parts(tensors: Mapping[str, Array], texts: Mapping[str, str]) -> Iterator[bytes | memoryview]:
-    for name, array in tensors.items():
-        content = raw_bytes(array) if array.size else memoryview(b"")
+def _parts(entries: Mapping[str, Array | str]) -> Iterator[bytes | memoryview]:
+    for name, value in entries.items():
+        if isinstance(value, str):
+            # An array of strings has at least one character.
+            encoded = (value or "\0").encode("utf-32-le")
+            yield _frame(name, (0,), "str", len(encoded)) + encoded
+            continue
+        content = raw_bytes(value) if value.size else memoryview(b"")
         for begin in range(0, max(len(content), 1), _SLICE):
             piece = content[begin : begin + _SLICE]
-            yield _frame(name, array.shape, _NAMES[array.dtype.name], len(piece))
+            yield _frame(name, value.shape, _NAMES[value.dtype.name], len(piece))
             yield piece
-    for name, text in texts.items():
-        # An array of strings has at least one character.
-        encoded = (text or "\0").encode("utf-32-le")
-        yield _frame(name, (0,), "str", len(encoded)) + encoded
 
 
 def _frame(name: str, shape: tuple[int, ...], kind: str, length: int) -> bytes:

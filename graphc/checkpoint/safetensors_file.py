@@ -33,8 +33,10 @@ _TEXT = "graphc:"
 _COUNTED = 1 << 24
 
 
-def write(path: Path, tensors: Mapping[str, Array], texts: Mapping[str, str], *, crc: bool = False) -> Path:
-    """Write a file, complete or not at all; returns its path. The arrays are contiguous. Raises OSError."""
+def write(path: Path, entries: Mapping[str, Array | str], *, crc: bool = False) -> Path:
+    """Write a file of arrays, contiguous, and texts, complete or not at all; returns its path. Raises OSError."""
+    tensors = {name: value for name, value in entries.items() if not isinstance(value, str)}
+    texts = {name: value for name, value in entries.items() if isinstance(value, str)}
     metadata = {"format": "ms", **{_TEXT + name: text for name, text in texts.items()}}
     if crc:
         number = 0

@@ -61,16 +61,16 @@ def save_checkpoint(
     target, format = file_to_save(_OWNER, ckpt_file_name, format)
     _check_options(integrated_save, async_save, enc_key, enc_mode, crc_check, kwargs)
     named = _chosen(save_obj, append_dict, choice_func)
-    tensors, texts = _contents(named)
-    if format == "ckpt" and not tensors and not texts:
+    entries = _contents(named)
+    if format == "ckpt" and not entries:
         raise ArgumentValueError(
             f"{_OWNER}: there is nothing to write; a .ckpt file holds at least one entry", loc=user_loc()
         )
     if format != "ckpt":
-        for name, array in tensors.items():
-            if array.dtype.name not in safetensors_file.DTYPES:
+        for name, value in entries.items():
+            if not isinstance(value, str) and value.dtype.name not in safetensors_file.DTYPES:
                 raise ArgumentValueError(
-                    f"{_OWNER}: {name!r} is {array.dtype}, which safetensors has no name for",
+                    f"{_OWNER}: {name!r} is {value.dtype}, which safetensors has no name for",
                     loc=user_loc(),
                     help="write a .ckpt file, or its parts: ops.view_as_real(x)",
                 )
@@ -80,12 +80,12 @@ def save_checkpoint(
         background.finish()
         make_directory(target.parent)
         if not async_save:
-            write(target, tensors, texts, crc=crc_check)
+            write(target, entries, crc=crc_check)
             return
         if target.is_dir():
             raise ArgumentValueError(f"{str(target)!r} is a directory, a file is to be written there", loc=user_loc())
-        copies = {name: array.copy() for name, array in tensors.items()}
-        background.start(target, lambda: write(target, copies, texts, crc=crc_check))
+        copies = {name: value if isinstance(value, str) else value.copy() for name, value in entries.items()}
+        background.start(target, lambda: write(target, copies, crc=crc_check))
 
     if any(isinstance(v, Parameter) and v.cut is not None for _, v in named):
         _by_first(target, save)
@@ -172,28 +172,26 @@ def _chosen(save_obj: Any, append_dict: Any, choice_func: Callable[[str], object
     return [*named, *_appended(append_dict)]
 
 
-def _contents(named: Iterable[tuple[Any, Any]]) -> tuple[dict[str, Array], dict[str, str]]:
-    """Arrays, contiguous, and texts by name."""
-    tensors: dict[str, Array] = {}
-    texts: dict[str, str] = {}
+def _contents(named: Iterable[tuple[Any, Any]]) -> dict[str, Array | str]:
+    """Arrays, contiguous, and texts by name, in the order in which they came."""
+    entries: dict[str, Array | str] = {}
     for name, value in named:
         if not isinstance(name, str) or not isinstance(value, (Tensor, str, dict, np.ndarray)):
             raise ArgumentTypeError(
                 f"a checkpoint holds tensors and texts with names, not {type(value).__name__} under {name!r}",
                 loc=user_loc(),
             )
-        check_new(name, tensors)
-        check_new(name, texts)
+        check_new(name, entries)
         _check_name(name)
         if isinstance(value, (str, dict)):
-            texts[name] = _text(name, value)
+            entries[name] = _text(name, value)
         else:
             if isinstance(value, Parameter) and value.cut is not None:
                 array = value.whole()
             else:
                 array = require_array(value if isinstance(value, Tensor) else Tensor(value))
-            tensors[name] = np.ascontiguousarray(array).reshape(array.shape)
-    return tensors, texts
+            entries[name] = np.ascontiguousarray(array).reshape(array.shape)
+    return entries
 
 
 def check_new(name: str, taken: Iterable[str]) -> None:

@@ -28,6 +28,7 @@ _DEFAULTS: dict[str, Any] = {
     "multiprocessing_start_method": "spawn",
     "debug_mode": False,
     "enable_shared_mem": True,
+    "iterator_mode": {"do_copy": False, "parallel_convert": False},
 }
 _settings.update(_DEFAULTS)
 
@@ -183,6 +184,19 @@ def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> Non
 
 
 _set_enable_autotune, get_enable_autotune = _remembered("enable_autotune", "enable", False, _bool, _AS_SET)
+
+
+def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> None:
+    """Remember how MindSpore would make Tensors of rows. Has no effect, which is said once: every row is memory of its own."""
+    given = {"do_copy": do_copy, "parallel_convert": parallel_convert}
+    _settings["iterator_mode"] = {name: truth("set_iterator_mode", name, value) for name, value in given.items()}
+    if _settings["iterator_mode"] != _DEFAULTS["iterator_mode"]:
+        no_effect("dataset.config", "set_iterator_mode", "every row is memory of its own")
+
+
+def get_iterator_mode() -> dict[str, bool]:
+    """What set_iterator_mode was given, by the names of its arguments."""
+    return dict(_settings["iterator_mode"])
 
 
 def load(file: str) -> None:

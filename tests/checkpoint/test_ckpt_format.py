@@ -83,6 +83,12 @@ def test_texts_and_json_come_back_as_they_were(tmp_path, suffix):
     assert load(tmp_path, message(x=([0], "str", "json:{".encode("utf-32-le"))).SerializeToString()) == {"x": "json:{"}
 
 
+def test_entries_stand_in_the_order_in_which_they_were_given(tmp_path):
+    appended = {"note": "text", "epoch": 3, "state": {"a": 1}, "rate": 0.5}
+    path = save_checkpoint(TENSORS, tmp_path / "a.ckpt", append_dict=appended)
+    assert list(load_checkpoint(path)) == [*TENSORS, *appended]
+
+
 @pytest.mark.parametrize(
     "value", [None, [1], {"x": (1,)}, {1: 2}, {"x": {2: 3}}, {"x": b""}, b"", np.ones(2), object()]
 )

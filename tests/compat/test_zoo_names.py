@@ -25,6 +25,8 @@ from mindspore.dataset.transforms import py_transforms
 from mindspore.dataset.transforms.py_transforms import PyTensorOperation
 from mindspore.dataset import MappableDataset, MindDataset, SourceDataset, TFRecordDataset, VisionBaseDataset
 from mindspore.profiler import Profiler as _, ProfilerActivity, ProfilerLevel
+from mindspore.train.callback import _CallbackManager, _InternalCallbackParam
+from mindspore.train.callback._callback import CallbackManager, InternalCallbackParam
 from mindspore.train.callback._callback import set_cur_net
 from mindspore.train.serialization import _get_merged_param_data
 from mindspore.boost.grad_accumulation import gradient_accumulation_op, gradient_clear_op
@@ -131,6 +133,30 @@ def test_the_same_warnings_once(ms, caplog):
     assert [r.message for r in caplog.records] == ["careful"]
     callback = importlib.import_module("mindspore.train.callback._callback")
     assert callback._handle_loss(ms.Tensor([1.0, 2.0])) == 1.5
+
+
+def test_a_loop_of_a_scripts_own_that_calls_callbacks(ms, tmp_path, capsys):
+    callback = importlib.import_module("mindspore.train.callback")
+    params = callback._InternalCallbackParam()
+    params.train_network, params.batch_num = nn.Dense(2, 2), 3
+    params.cur_step_num, params.dataset_sink_mode = 0, False
+    context = callback.RunContext(params)
+    config = callback.CheckpointConfig(save_checkpoint_steps=3, keep_checkpoint_max=1)
+    saving = callback.ModelCheckpoint("own", str(tmp_path), config)
+    with callback._CallbackManager([saving, callback.LossMonitor(2)]) as both:
+        both.begin(context)
+        for params.cur_epoch_num in (1, 2):
+            both.epoch_begin(context)
+            for _ in range(3):
+                params.cur_step_num += 1
+                both.step_begin(context)
+                params.net_outputs = ms.Tensor(float(params.cur_step_num))
+                both.step_end(context)
+            both.epoch_end(context)
+        both.end(context)
+    assert [p.name for p in tmp_path.iterdir()] == ["own-2_3.ckpt"]
+    printed = [f"epoch: {e} step: {s}, loss is {loss}" for e, s, loss in ((1, 2, 2.0), (2, 1, 4.0), (2, 3, 6.0))]
+    assert capsys.readouterr().out.splitlines() == printed
 
 
 def names(module, *wanted):

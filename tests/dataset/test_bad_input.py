@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -153,6 +155,78 @@ def test_an_iterator_can_be_read_once():
     assert [value.item() for (value,) in numbers] == [1, 2]
     with pytest.raises(DataError, match="can be read only once, and has been"):
         list(numbers)
+
+
+def test_rows_of_a_generator_object_are_there_in_each_pass():
+    def squares():
+        row = np.zeros(1)
+        for k in range(300):
+            row[0] = k * k
+            yield (row,)
+
+    numbers = ds.GeneratorDataset(squares(), ["x"])
+    first = iter(numbers)
+    assert [next(first)[0].item() for _ in range(2)] == [0, 1]
+    assert numbers.get_dataset_size() == 300
+    for _ in range(2):
+        assert [row["x"].item() for row in read(numbers)] == [k * k for k in range(300)]
+    assert len(list(ds.GeneratorDataset(squares(), ["x"], num_samples=2))) == 2
+    pairs = ds.GeneratorDataset(zip([1, 2], [3, 4], strict=True), ["x", "y"], shuffle=False)
+    assert [read(pairs), read(pairs)] == [[{"x": 1, "y": 3}, {"x": 2, "y": 4}]] * 2
+
+
+def test_a_generator_object_that_breaks_off_does_so_in_each_pass():
+    numbers = ds.GeneratorDataset(breaks_off(), ["x"])
+    for _ in range(2):
+        with pytest.raises(DataError, match="at sample 2"):
+            list(numbers)
+
+
+@pytest.mark.parametrize("option", ["sampler", "batch_sampler"])
+def test_iterators_give_indices_in_each_pass(option):
+    chosen = iter([3, 1, 1]) if option == "sampler" else ([k] for k in (3, 1, 1))
+    numbers = ds.GeneratorDataset(np.arange(5), ["x"], **{option: chosen})
+    assert numbers.get_dataset_size() == 3
+    for _ in range(2):
+        assert [row["x"].item() for row in read(numbers)] == [3, 1, 1]
+
+
+def test_endless_samplers_are_read_as_far_as_is_asked():
+    class Endless(ds.Sampler):
+        def __iter__(self):
+            return itertools.cycle([2, 0])
+
+    for dataset in (
+        ds.GeneratorDataset(np.arange(5), ["x"], sampler=itertools.cycle([2, 0]), num_samples=3),
+        ds.GeneratorDataset(np.arange(5), ["x"], sampler=Endless(3)),
+    ):
+        assert dataset.get_dataset_size() == 3
+        assert [row["x"].item() for row in read(dataset)] == [2, 0, 2]
+
+
+def test_texts_fill_up_whole():
+    texts = ds.GeneratorDataset([(np.array(["a", "b"]),), (np.array(["c"]),)], ["x"], shuffle=False)
+    (batch,) = read(texts.padded_batch(2, pad_info={"x": ([3], "<pad>")}))
+    assert batch["x"].tolist() == [["a", "b", "<pad>"], ["c", "<pad>", "<pad>"]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "value", "message"),
+    [
+        ([np.array([1, 2]), np.array([1.5])], 0, "samples of different dtypes, int64 and float64"),
+        ([np.array([1, 2]), np.array([1])], "x", "'x' cannot fill up column 'x', which is int64"),
+        ([np.array(["a", "b"]), np.array(["a"])], 0, "0 cannot fill up column 'x', which is <U1"),
+    ],
+)
+def test_what_does_not_fill_up(rows, value, message):
+    source = ds.GeneratorDataset([(r,) for r in rows], ["x"], shuffle=False)
+    with pytest.raises(DataError, match=message):
+        read(source.padded_batch(2, pad_info={"x": ([3], value)}))
+
+
+def test_an_integer_that_no_dtype_holds():
+    with pytest.raises(DataError, match="got int of dtype object, at sample 1"):
+        list(ds.GeneratorDataset([1, 2**70], ["x"], shuffle=False))
 
 
 class Restarting:

@@ -66,6 +66,9 @@ def test_settings_that_are_remembered(monkeypatch):
         assert [read()] == list(given.values())
     ds.config.set_enable_autotune(True)
     assert ds.config.get_enable_autotune()
+    assert ds.config.get_iterator_mode() == {"do_copy": False, "parallel_convert": False}
+    ds.config.set_iterator_mode(parallel_convert=True)
+    assert ds.config.get_iterator_mode() == {"do_copy": False, "parallel_convert": True}
     for call in (lambda: ds.config.set_callback_timeout("1"), lambda: ds.config.set_fast_recovery(enable=True)):
         with pytest.raises(TypeError):
             call()

@@ -50,6 +50,21 @@ def test_one_hot_labels_of_batches():
         list(source.map(T.OneHot(3), "x"))
 
 
+@pytest.mark.parametrize(
+    "transform", [T.TypeCast("int8"), T.Fill(3), T.Mask(T.Relational.GT, 1)], ids=lambda t: type(t).__name__
+)
+def test_a_value_without_axes_stays_an_array(transform):
+    assert type(transform(np.array(2))) is np.ndarray
+
+
+def test_texts_as_numbers():
+    assert T.TypeCast("int32")(np.array(["12", "-3"])).tolist() == [12, -3]
+    with pytest.raises(DataError, match="TypeCast: 'False' is no bool"):
+        T.TypeCast("bool")(np.array("False"))
+    with pytest.raises(DataError, match="TypeCast: 'a' is no int32"):
+        T.TypeCast("int32")(np.array(["1", "a"]))
+
+
 def test_parts_of_images_at_random():
     ds.config.set_seed(1)
     places = set()
@@ -172,6 +187,19 @@ def test_what_is_no_image():
         lambda: V.RandomErasing(1.0)(IMAGES[0][..., 0]),
         lambda: V.RandomErasing(1.0, value=(1, 2))(IMAGES[0]),
         lambda: V.RandomCropDecodeResize(3)(IMAGES[0]),
+        lambda: V.Crop((1, 2), 5)(IMAGES[0]),
+        lambda: V.ResizedCrop(0, 0, 6, 1, 2)(IMAGES[0]),
+        lambda: V.Erase(0, 0, 6, 1)(IMAGES[0]),
+        lambda: V.PadToSize((4, 9))(IMAGES[0]),
+        lambda: V.FiveCrop(2)(IMAGES[0]),
+        lambda: V.Grayscale()(IMAGES[0]),
+        lambda: V.Posterize(3)(IMAGES[0].astype(np.float32)),
+        lambda: V.AdjustContrast(0.5)(IMAGES[0][..., 0]),
+        lambda: V.AdjustGamma(0.5)(IMAGES[0].astype(np.int16)),
+        lambda: V.SlicePatches(6, 1)(IMAGES[0]),
+        lambda: V.ConvertColor(V.ConvertMode.COLOR_RGB2GRAY)(IMAGES[0][..., 0]),
+        lambda: T.Slice(0, 0)(np.arange(3)),
+        lambda: T.Slice([0, 3])(np.arange(3)),
         lambda: T.Mask(T.Relational.EQ, "a")(np.array([1])),
         lambda: T.Concatenate(0, np.array([1.0]))(np.array([1])),
     ):

@@ -45,7 +45,7 @@ def test_the_error_says_what_to_use():
         ds.NumpySlicesDataset([1]).batch(1).sync_wait("x")
     with pytest.raises(AttributeError, match=r"(?s)BatchDataset has no attribute 'shufle'.*did you mean d.shuffle"):
         ds.NumpySlicesDataset([1]).batch(1).shufle(2)
-    with pytest.raises(AttributeError, match=r"(?s)transforms has no attribute 'Slice'.*use a function"):
-        ds.transforms.Slice  # noqa: B018
+    with pytest.raises(AttributeError, match=r"(?s)transforms has no attribute 'Plugin'.*use a function"):
+        ds.transforms.Plugin  # noqa: B018
     with pytest.raises(AttributeError, match=r"(?s)graphc has no attribute 'Profiler'.*use `graphc profile`"):
         graphc.Profiler  # noqa: B018

@@ -90,7 +90,10 @@ _SCALARS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, bool
 def of_numbers(values: Sequence[Any], kinds: set[type]) -> Array | None:
     """[len(values)]: Python's numbers of one type as an array; None for anything else. kinds: the types of the values."""
     dtype = _SCALARS.get(next(iter(kinds))) if len(kinds) == 1 else None
-    return None if dtype is None else np.array(values, dtype)
+    try:
+        return None if dtype is None else np.array(values, dtype)
+    except OverflowError:  # Integers beyond int64: each is looked at by itself.
+        return None
 
 
 def alike(arrays: Sequence[Array]) -> bool:
@@ -114,7 +117,7 @@ def stack(values: Sequence[Any], name: str, ids: Array) -> Array:
         raise _ragged(arrays, name, ids)
     dtypes = set(map(_DTYPE, arrays))
     if len(dtypes) > 1 and any(d.kind not in "US" for d in dtypes):
-        raise _mixed(arrays, name, ids)
+        raise mixed(arrays, name, ids)
     return np.array(arrays) if len(dtypes) > 1 else joined_alike(arrays)
 
 
@@ -132,7 +135,8 @@ def _ragged(arrays: Sequence[Array], name: str, ids: Array) -> DataError:
     )
 
 
-def _mixed(arrays: Sequence[Array], name: str, ids: Array) -> DataError:
+def mixed(arrays: Sequence[Array], name: str, ids: Array) -> DataError:
+    """The error of a batch whose samples differ in dtype; names the first two that do."""
     odd = next(k for k, a in enumerate(arrays) if a.dtype != arrays[0].dtype)
     return DataError(
         f"batch: column {name!r} has samples of different dtypes, {arrays[0].dtype} and {arrays[odd].dtype}",

@@ -11,7 +11,7 @@ from graphc.arguments import no_effect
 from graphc.dataset.checks import INT32_MAX, function, integer, names, truth, workers
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import Rows, collated, packed, stack, values
+from graphc.dataset.core.rows import Rows, collated, mixed, packed, stack, values
 from graphc.dataset.core.streams import ALL, Done, Run, Stream, Worked, fill, filled
 from graphc.dataset.workers.choice import pool_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
@@ -296,9 +296,17 @@ class Padding:
             n if wanted is None and length is None else (wanted if wanted is not None else length)
             for n, wanted in zip(largest, shape or [None] * rank, strict=True)
         ]
-        text = arrays[0].dtype.kind in "US"
-        dtype = np.result_type(*{a.dtype for a in arrays}) if text else arrays[0].dtype
+        dtypes = {a.dtype for a in arrays}
+        text = all(d.kind in "US" for d in dtypes)
+        if len(dtypes) > 1 and not text:
+            raise mixed(arrays, name, ids)
         fill_with = ("" if text else 0) if value is None else value
+        if text != isinstance(fill_with, (str, bytes)):
+            raise DataError(
+                f"padding: {fill_with!r} cannot fill up column {name!r}, which is {arrays[0].dtype}", code="GC203"
+            )
+        # Texts have the length of the longest, that of the filling among them.
+        dtype = np.result_type(*dtypes, np.asarray(fill_with)) if text else arrays[0].dtype
         result: Array = np.full((len(arrays), *final), np.asarray(fill_with).astype(dtype), dtype)
         for k, a in enumerate(arrays):
             inside: Any = tuple(slice(0, min(have, most)) for have, most in zip(a.shape, final, strict=True))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -405,7 +407,7 @@ class Sampler(BuiltinSampler):
         return next_pass
 
     def _indices(self) -> Array:
-        return _collected(type(self).__name__, self)
+        return _collected(type(self).__name__, self, self.num_samples)
 
 
 class IterSampler(Sampler):
@@ -413,17 +415,26 @@ class IterSampler(Sampler):
 
     def __init__(self, sampler: Any, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        self.sampler = sampler
+        self.sampler = readable_again(sampler, self.num_samples)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.sampler)
 
     def _indices(self) -> Array:
-        return _collected("sampler", self.sampler)
+        return _collected("sampler", self.sampler, self.num_samples)
 
 
-def _collected(owner: str, source: Any) -> Array:
-    indices = list(source)
+def readable_again(given: Any, most: int | None = None) -> Any:
+    """What the user gave to be iterated in each pass. A generator, or another iterator that is no class of the user's, as a list
+    of its first `most` items, or all: it gives them once, and counting takes them.
+    """
+    once = isinstance(given, Iterator) and not isinstance(getattr(type(given), "__iter__", None), FunctionType)
+    return list(islice(given, most)) if once else given
+
+
+def _collected(owner: str, source: Any, most: int | None) -> Array:
+    """The first `most` indices, or all. With a limit the source may be endless."""
+    indices = list(islice(iter(source), most))
     for i in indices:
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
             raise ArgumentTypeError(f"{owner}: indices must be ints, one is {i!r}", loc=user_loc())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from types import FunctionType
+from threading import Lock
+from types import FunctionType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.faults import fault, interrupts
 from graphc.dataset.core.rows import Rows, alike, collated, joined_alike, of_numbers, packed, stack, to_array, values
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
-from graphc.dataset.orders.samplers import PKSampler
+from graphc.dataset.orders.samplers import PKSampler, readable_again
 from graphc.dataset.schema import Schema, numpy_dtype
 from graphc.dataset.sources.source import MappableDataset, Numbered, check_shards, chosen_sampler
 from graphc.dataset.workers.choice import pool_of
@@ -177,6 +178,46 @@ def _used_up() -> DataError:
     )
 
 
+class _Kept:
+    """The rows of a generator object, which gives them once: each pass has them all (MindSpore: itertools.tee, which keeps them
+    as well). What it raises it raises in each pass, at the same row.
+    """
+
+    def __init__(self, rows: Iterator[Any]) -> None:
+        self._rows = rows
+        self._kept: list[Any] = []
+        self._error: BaseException | None = None
+        self._lock = Lock()
+
+    def __iter__(self) -> Iterator[Any]:
+        place = 0
+        while self._has(place):
+            yield self._kept[place]
+            place += 1
+
+    def _has(self, place: int) -> bool:
+        with self._lock:
+            if place < len(self._kept):
+                return True
+            if self._error is not None:
+                raise self._error
+            try:
+                self._kept.append(_owned(next(self._rows)))
+            except StopIteration:
+                return False
+            except BaseException as raised:
+                self._error = raised
+                raise
+            return True
+
+
+def _owned(row: Any) -> Any:
+    """A row in memory that its generator does not write again."""
+    if isinstance(row, np.ndarray):
+        return row.copy()
+    return type(row)(map(_owned, row)) if type(row) in (tuple, list) else row
+
+
 class _IteratedStream(Stream):
     """The rows of an iterable, in its order; iterated anew for each pass."""
 
@@ -296,13 +337,13 @@ class GeneratorDataset(MappableDataset):
     """Rows of the user's own object.
 
     source: an object with `__getitem__` and `__len__`, whose samples are numbered; an iterable; or a function that returns an
-    iterator, called for each pass. A row is one value, or a tuple of as many as there are columns: arrays, numbers (ints become
-    int64, floats float64), texts. column_names, or schema: names of the columns. column_types: the dtypes that the source must
-    give, nothing is cast. num_samples, shuffle (True by default for numbered samples), sampler, num_shards and shard_id: which
-    samples, in which order; an iterable has its own order, num_samples only limits it. num_parallel_workers: threads or, with
-    python_multiprocessing, processes that each have a copy of the source; iterables are read by one. batch_sampler: gives
-    lists of indices, one per batch; collate_fn then makes a batch of lists of its values, one per column. max_rowsize
-    has no effect.
+    iterator, called for each pass. The rows of a generator object are kept for later passes. A row is one value, or a tuple of
+    as many as there are columns: arrays, numbers (ints become int64, floats float64), texts. column_names, or schema: names of
+    the columns. column_types: the dtypes that the source must give, nothing is cast. num_samples, shuffle (True by default for
+    numbered samples), sampler, num_shards and shard_id: which samples, in which order; an iterable has its own order,
+    num_samples only limits it. num_parallel_workers: threads or, with python_multiprocessing, processes that each have a copy
+    of the source; iterables are read by one. batch_sampler: gives lists of indices, one per batch; collate_fn then makes a
+    batch of lists of its values, one per column. max_rowsize has no effect.
     """
 
     in_python = True
@@ -325,6 +366,10 @@ class GeneratorDataset(MappableDataset):
         collate_fn: Callable[..., Any] | None = None,
     ) -> None:
         columns, dtypes = _columns(column_names, column_types, schema)
+        if isinstance(source, zip):
+            source = list(source)
+        elif isinstance(source, GeneratorType):
+            source = _Kept(source)
         self.source, self.form = source, Form(columns, dtypes)
         self.numbered = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         self.python_multiprocessing = truth(_OWNER, "python_multiprocessing", python_multiprocessing)
@@ -337,7 +382,7 @@ class GeneratorDataset(MappableDataset):
             raise ArgumentValueError(
                 f"{_OWNER}: PKSampler needs a source whose labels are known before it is read", loc=user_loc()
             )
-        self.batch_sampler, self.collate = batch_sampler, collate_fn
+        self.batch_sampler, self.collate = readable_again(batch_sampler), collate_fn
         self.limit = None if num_samples in (None, 0) else num_samples
         #: Whether a source that can be read only once has been.
         self.used_up = False

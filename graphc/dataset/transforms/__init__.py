@@ -10,6 +10,7 @@ from graphc.dataset.transforms.arrays import (
     OneHot,
     PadEnd,
     Relational,
+    Slice,
     TypeCast,
     Unique,
 )
@@ -20,7 +21,7 @@ from graphc.suggest import no_member
 
 __all__ = [
     "Compose", "Concatenate", "Duplicate", "Fill", "Mask", "OneHot", "PadEnd", "RandomApply", "RandomChoice", "RandomOrder",
-    "Relational", "TypeCast", "Unique",
+    "Relational", "Slice", "TypeCast", "Unique",
 ]  # fmt: skip
 
 accept(globals(), __all__, __name__)

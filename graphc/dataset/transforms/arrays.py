@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,34 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class TypeCast(WholeTransform):
-    """The value in another dtype: one of graphc's, NumPy's or a name. Out of range integers wrap around, as in C."""
+    """The value in another dtype: one of graphc's, NumPy's or a name. Out of range integers wrap around, as in C. Text becomes no
+    bool: to NumPy "False" would be true.
+    """
 
     def __init__(self, data_type: Any) -> None:
         self.dtype = numpy_dtype("TypeCast", data_type)
 
     def whole(self, values: Array) -> Array:
+        if values.dtype.kind in "US" and self.dtype.kind != values.dtype.kind:
+            return self._of_text(values)
         with np.errstate(invalid="ignore"):
             return values.astype(self.dtype)
+
+    def _of_text(self, values: Array) -> Array:
+        try:
+            if self.dtype.kind != "b":
+                return values.astype(self.dtype)
+        except (ValueError, OverflowError):
+            pass
+        text = next(v for v in values.ravel().tolist() if self.dtype.kind == "b" or not self._means(v))
+        raise DataError(f"TypeCast: {text!r} is no {self.dtype}", code="GC201")
+
+    def _means(self, text: str | bytes) -> bool:
+        try:
+            self.dtype.type(text)
+        except (ValueError, OverflowError):
+            return False
+        return True
 
 
 class OneHot(WholeTransform):
@@ -195,6 +216,35 @@ class PadEnd(WholeTransform):
         inside = tuple(slice(0, min(a, b)) for a, b in zip(values.shape[1:], shape, strict=True))
         result[(slice(None), *inside)] = values[(slice(None), *inside)]
         return result
+
+
+class Slice(Transform):
+    """What slices choose along each axis, in their order: an int or a list of ints, which keep the axis, or a slice; None, True
+    or ... choose all, and so do axes beyond the last slice.
+    """
+
+    def __init__(self, *slices: Any) -> None:
+        for choice in slices:
+            listed = isinstance(choice, list) and all(type(i) is int for i in choice)
+            if choice is False or not (choice is None or listed or isinstance(choice, (int, slice, EllipsisType))):
+                raise ArgumentTypeError(
+                    f"Slice: slices must be ints, lists of ints, slices, None or ..., got {choice!r}", loc=user_loc()
+                )
+        self.slices = slices
+
+    def apply(self, value: Array) -> Array:
+        if len(self.slices) > value.ndim:
+            raise DataError(f"Slice: {len(self.slices)} slices of a value with {value.ndim} axes", code="GC201")
+        for axis, choice in enumerate(self.slices):
+            if choice is None or choice is True or choice is ...:
+                continue
+            places = np.arange(value.shape[axis])
+            try:
+                chosen = places[choice if isinstance(choice, slice) else np.atleast_1d(np.array(choice, np.int64))]
+            except IndexError as error:
+                raise DataError(f"Slice: {error}", code="GC201") from None
+            value = value.take(chosen, axis)
+        return value
 
 
 class Unique(Transform):

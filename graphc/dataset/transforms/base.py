@@ -33,7 +33,8 @@ class WholeTransform(Transform):
     """A transform of which one sample is a special case of many."""
 
     def apply(self, value: Array) -> Any:
-        return self.whole(value[None])[0]
+        # A value without axes stays an array: an index alone would make a NumPy number of it.
+        return self.whole(value[None])[0, ...]
 
     def whole(self, values: Array) -> Array:
         """[n, ...]: each of n values, transformed."""

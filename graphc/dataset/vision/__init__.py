@@ -2,11 +2,42 @@
 
 from typing import TYPE_CHECKING, Any
 
+from graphc.dataset.vision.adjust import (
+    AdjustBrightness,
+    AdjustContrast,
+    AdjustGamma,
+    AdjustHue,
+    AdjustSaturation,
+    AdjustSharpness,
+    Grayscale,
+    Posterize,
+    RandomAdjustSharpness,
+    RandomAutoContrast,
+    RandomEqualize,
+    RandomGrayscale,
+    RandomInvert,
+    Solarize,
+)
 from graphc.dataset.vision.affine import RandomAffine
 from graphc.dataset.vision.base import Border, Inter
+from graphc.dataset.vision.channels import ConvertColor, ConvertMode
 from graphc.dataset.vision.coding import Decode, ToPIL
 from graphc.dataset.vision.color import RandomColorAdjust
 from graphc.dataset.vision.filters import GaussianBlur, RandomErasing
+from graphc.dataset.vision.fixed import (
+    Affine,
+    Crop,
+    Erase,
+    FiveCrop,
+    HorizontalFlip,
+    PadToSize,
+    ResizedCrop,
+    Rotate,
+    SliceMode,
+    SlicePatches,
+    TenCrop,
+    VerticalFlip,
+)
 from graphc.dataset.vision.geometry import (
     CenterCrop,
     Pad,
@@ -34,25 +65,46 @@ from graphc.suggest import no_member
 
 __all__ = [
     "HWC2CHW",
+    "AdjustBrightness",
+    "AdjustContrast",
+    "AdjustGamma",
+    "AdjustHue",
+    "AdjustSaturation",
+    "AdjustSharpness",
+    "Affine",
     "AutoContrast",
     "Border",
     "CenterCrop",
+    "ConvertColor",
+    "ConvertMode",
+    "Crop",
     "CutOut",
     "Decode",
     "Equalize",
+    "Erase",
+    "FiveCrop",
     "GaussianBlur",
+    "Grayscale",
+    "HorizontalFlip",
     "Inter",
     "Invert",
     "MixUpBatch",
     "Normalize",
     "Pad",
+    "PadToSize",
+    "Posterize",
+    "RandomAdjustSharpness",
     "RandomAffine",
+    "RandomAutoContrast",
     "RandomColor",
     "RandomColorAdjust",
     "RandomCrop",
     "RandomCropDecodeResize",
+    "RandomEqualize",
     "RandomErasing",
+    "RandomGrayscale",
     "RandomHorizontalFlip",
+    "RandomInvert",
     "RandomPosterize",
     "RandomResizedCrop",
     "RandomRotation",
@@ -61,8 +113,15 @@ __all__ = [
     "RandomVerticalFlip",
     "Rescale",
     "Resize",
+    "ResizedCrop",
+    "Rotate",
+    "SliceMode",
+    "SlicePatches",
+    "Solarize",
+    "TenCrop",
     "ToPIL",
     "ToTensor",
+    "VerticalFlip",
 ]  # fmt: skip
 
 accept(globals(), __all__, __name__)

@@ -59,6 +59,9 @@ def is_pil(value: Any) -> bool:
 class ImageTransform(Transform):
     """A transform of one image: `on_array` for an array, `on_pil` for an image of Pillow's."""
 
+    #: Whether it takes [..., H, W, C] as well, many images of one size.
+    many = False
+
     def __call__(self, *inputs: Any) -> Any:
         if not inputs:
             raise ArgumentTypeError(f"{type(self).__name__} needs an image", loc=user_loc())
@@ -69,6 +72,9 @@ class ImageTransform(Transform):
         if is_pil(value):
             return self.on_pil(value)
         array = to_array(value)
+        if self.many and array.ndim > 3 and array.size and array.dtype.kind in "biuf":
+            images = np.stack([self.on_array(image) for image in array.reshape(-1, *array.shape[-3:])])
+            return images.reshape(*array.shape[:-3], *images.shape[1:])
         if array.ndim not in (2, 3) or array.dtype.kind not in "biuf":
             raise DataError(
                 f"{type(self).__name__}: an image must be numbers [H, W] or [H, W, C], got {array.dtype} "
@@ -129,6 +135,25 @@ def range_of(owner: str, name: str, value: Any, low: float | None, high: float |
     if least > most:
         raise ArgumentValueError(f"{owner}: {name} must be (min, max), got {value!r}", loc=user_loc())
     return least, most
+
+
+class ByOpenCV(ImageTransform):
+    """A transform that makes arrays of images of Pillow's, too."""
+
+    def on_pil(self, image: Any) -> Array:
+        result: Array = self.on_array(np.asarray(image))
+        return result
+
+
+class OfPillow(ImageTransform):
+    """A transform of images of Pillow's alone."""
+
+    def on_array(self, image: Array) -> Any:
+        raise DataError(
+            f"{type(self).__name__} is for images of Pillow's, got an array {list(image.shape)}",
+            code="GC201",
+            help="ToPIL() makes one",
+        )
 
 
 def padding_of(owner: str, value: Any) -> tuple[int, int, int, int]:

@@ -9,13 +9,11 @@ import numpy as np
 from graphc.dataset.checks import number
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.vision.base import ImageTransform, pillow, range_of
+from graphc.dataset.vision.blend import blended, gray
 from graphc.dataset.vision.resample import as_dtype
 from graphc.errors import DataError
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-#: Shares of red, green and blue in brightness (ITU-R BT.601).
-_GRAY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 class RandomColorAdjust(ImageTransform):
@@ -58,7 +56,7 @@ class RandomColorAdjust(ImageTransform):
         enhance = pillow("PIL.ImageEnhance")
         makers = {"brightness": enhance.Brightness, "contrast": enhance.Contrast, "saturation": enhance.Color}
         for name, amount in self._drawn():
-            image = _pil_hue(image, amount) if name == "hue" else makers[name](image).enhance(amount)
+            image = pil_hue(image, amount) if name == "hue" else makers[name](image).enhance(amount)
         return image
 
 
@@ -69,56 +67,58 @@ def _factors(name: str, value: Any) -> tuple[float, float]:
     return max(0.0, 1 - amount), 1 + amount
 
 
-def _gray(image: Array) -> Array:
-    return as_dtype(image.astype(np.float32) @ _GRAY, image.dtype)
-
-
-def _brightness(image: Array, factor: float) -> Array:
+def brightness(image: Array, factor: float) -> Array:
+    """Every value times a factor."""
     return as_dtype(image.astype(np.float32) * np.float32(factor), image.dtype)
 
 
-def _contrast(image: Array, factor: float) -> Array:
-    mean = np.floor(_gray(image).mean() + 0.5) if image.dtype.kind in "iu" else _gray(image).mean()
-    return as_dtype(image.astype(np.float32) * np.float32(factor) + np.float32(mean * (1 - factor)), image.dtype)
+def contrast(image: Array, factor: float) -> Array:
+    """Blended with the mean of its gray image, a whole number for integers."""
+    mean = gray(image).mean(dtype=np.float64)
+    return blended(image, np.array(np.floor(mean + 0.5) if image.dtype.kind in "iu" else mean, image.dtype), factor)
 
 
-def _saturation(image: Array, factor: float) -> Array:
-    gray = _gray(image)[..., None].astype(np.float32)
-    return as_dtype(image.astype(np.float32) * np.float32(factor) + gray * np.float32(1 - factor), image.dtype)
+def saturation(image: Array, factor: float) -> Array:
+    """Blended with its gray image."""
+    return blended(image, gray(image)[..., None], factor)
 
 
-def _hue(image: Array, part: float) -> Array:
-    """Through HSV of 8 bits each as OpenCV keeps them: of hues there are 256 on the way there, 255 on the way back."""
+def hue(image: Array, part: float) -> Array:
+    """Turned by a part of the circle, through HSV of 8 bits each as OpenCV keeps them: of hues there are 256 on the way there,
+    255 on the way back, where OpenCV rounds some pixels and cuts others, by which of its loops they are in.
+    """
     if image.dtype != np.uint8:
-        raise DataError(f"RandomColorAdjust: hue is changed in uint8 images, got {image.dtype}", code="GC201")
-    rgb = image.astype(np.float32)
-    most, least = rgb.max(2), rgb.min(2)
-    spread = most - least
-    safe = np.where(spread == 0, 1, spread)
-    r, g, b = (rgb[..., k] for k in range(3))
-    hue = np.where(
-        most == r, 60 * (g - b) / safe, np.where(most == g, 120 + 60 * (b - r) / safe, 240 + 60 * (r - g) / safe)
-    )
-    hue = np.rint(np.where(hue < 0, hue + 360, hue) * (256 / 360))
-    saturation = np.rint(255 * spread / np.where(most == 0, 1, most)) / 255
-    turned = (hue + int(part * 255)) % 256 * (6 / 255)
-    sector = np.floor(turned)
-    rest = turned - sector
-    low, down, up = (
-        most * (1 - saturation),
-        most * (1 - saturation * rest),
-        most * (1 - saturation * (1 - rest)),
-    )
+        raise DataError(f"hue is changed in uint8 images, got {image.dtype}", code="GC201")
+    turned, share, value = _hsv(image)
+    at = ((turned + int(part * 255)) % 256).astype(np.float32) * np.float32(6 / 255)
+    sector = np.floor(at)
+    rest = np.where(sector > 5, 0, at - sector)
+    sector = np.where(sector > 5, 0, sector).astype(int)
+    share, most = share.astype(np.float32) / 255, value.astype(np.float32)
+    low, down, up = most * (1 - share), most * (1 - share * rest), most * (1 - share * (1 - rest))
     cases = [(most, up, low), (down, most, low), (low, most, up), (low, down, most), (up, low, most), (most, low, down)]
-    chosen = [np.choose(sector.astype(int) % 6, [case[k] for case in cases]) for k in range(3)]
+    chosen = [np.choose(sector, [case[k] for case in cases]) for k in range(3)]
     return as_dtype(np.stack(chosen, 2), np.uint8)
 
 
-def _pil_hue(image: Any, part: float) -> Any:
+def _hsv(image: Array) -> tuple[Array, Array, Array]:
+    """Hue, saturation and value of bytes, integers from 0 to 255: divisions are products of 12 bits."""
+    r, g, b = (image[..., k].astype(np.int64) for k in range(3))
+    value = image.max(2).astype(np.int64)
+    spread = value - image.min(2)
+    parts = np.maximum(np.arange(256), 1)
+    turns = np.where(value == r, g - b, np.where(value == g, b - r + 2 * spread, r - g + 4 * spread))
+    turned = (turns * np.rint((256 << 12) / (6 * parts)).astype(np.int64)[spread] + 2048) >> 12
+    share = (spread * np.rint((255 << 12) / parts).astype(np.int64)[value] + 2048) >> 12
+    return turned % 256, share, value
+
+
+def pil_hue(image: Any, part: float) -> Any:
+    """Turned by a part of the circle: an image of Pillow's."""
     module = pillow()
     hue, saturation, value = image.convert("HSV").split()
     turned = (np.asarray(hue).astype(int) + int(part * 255)) % 256
     return module.merge("HSV", (module.fromarray(turned.astype(np.uint8)), saturation, value)).convert(image.mode)
 
 
-_CHANGES = {"brightness": _brightness, "contrast": _contrast, "saturation": _saturation, "hue": _hue}
+_CHANGES = {"brightness": brightness, "contrast": contrast, "saturation": saturation, "hue": hue}

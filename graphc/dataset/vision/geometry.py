@@ -53,8 +53,10 @@ class Resize(ImageTransform):
     """The image in another size: (height, width), or an int for its shorter side, the other one in proportion.
 
     Arrays are computed as OpenCV does, images of Pillow's as Pillow does, which smooths when it shrinks. Inter.AREA and
-    Inter.PILCUBIC are for arrays, Inter.ANTIALIAS for images of Pillow's.
+    Inter.PILCUBIC are for arrays, Inter.ANTIALIAS for images of Pillow's. Takes many images [..., H, W, C], too.
     """
+
+    many = True
 
     def __init__(self, size: Any, interpolation: Inter = Inter.BILINEAR) -> None:
         self.size = size_of("Resize", size)
@@ -75,7 +77,11 @@ class Resize(ImageTransform):
 
 
 class CenterCrop(ImageTransform):
-    """The middle of the image, (height, width) or an int for a square; where it is smaller it is framed in 0."""
+    """The middle of the image, (height, width) or an int for a square; where it is smaller it is framed in 0. Takes many images
+    [..., H, W, C], too.
+    """
+
+    many = True
 
     def __init__(self, size: Any) -> None:
         self.size = size_of("CenterCrop", size)
@@ -228,7 +234,30 @@ class RandomVerticalFlip(RandomHorizontalFlip):
     axis, transpose = 0, "FLIP_TOP_BOTTOM"
 
 
-class RandomRotation(ImageTransform):
+class Turning(ImageTransform):
+    """What rotations share: how pixels are found, what is outside, about which place."""
+
+    def __init__(self, resample: Any, expand: Any, center: Any, fill_value: Any) -> None:
+        owner = type(self).__name__
+        self.resample = interpolation_of(owner, resample, "resample")
+        if self.resample not in (Inter.NEAREST, Inter.BILINEAR):
+            raise refusal(owner, "resample", resample, Inter.NEAREST, Inter.BILINEAR)
+        self.expand = truth(owner, "expand", expand)
+        if center is not None:
+            if not isinstance(center, tuple) or len(center) != 2:
+                raise ArgumentValueError(f"{owner}: center must be (x, y), got {center!r}", loc=user_loc())
+            for value in center:
+                number(owner, "center", value)
+        if center is not None and self.expand:
+            raise ArgumentValueError(f"{owner}: expand turns about the middle: center must be None", loc=user_loc())
+        self.center, self.fill_value = center, color_of(owner, fill_value)
+
+    def turned(self, image: Array, degrees: float) -> Array:
+        """The image turned counterclockwise."""
+        return rotated(image, degrees, self.resample, self.expand, self.center, self.fill_value)
+
+
+class RandomRotation(Turning):
     """The image turned counterclockwise by a random angle: of (min, max) degrees, or from -degrees to degrees.
 
     resample: Inter.NEAREST or Inter.BILINEAR. expand: the result is large enough for all of the turned image. center: (x, y), by
@@ -249,22 +278,10 @@ class RandomRotation(ImageTransform):
         else:
             most = number(owner, "degrees", degrees, 0, SIDE)
             self.degrees = (-most, most)
-        self.resample = interpolation_of(owner, resample, "resample")
-        if self.resample not in (Inter.NEAREST, Inter.BILINEAR):
-            raise refusal(owner, "resample", resample, Inter.NEAREST, Inter.BILINEAR)
-        self.expand = truth(owner, "expand", expand)
-        if center is not None:
-            if not isinstance(center, tuple) or len(center) != 2:
-                raise ArgumentTypeError(f"{owner}: center must be (x, y), got {center!r}", loc=user_loc())
-            for value in center:
-                number(owner, "center", value)
-        if center is not None and self.expand:
-            raise ArgumentValueError(f"{owner}: expand turns about the middle: center must be None", loc=user_loc())
-        self.center, self.fill_value = center, color_of(owner, fill_value)
+        super().__init__(resample, expand, center, fill_value)
 
     def on_array(self, image: Array) -> Array:
-        angle = float(rng().uniform(*self.degrees))
-        return rotated(image, angle, self.resample, self.expand, self.center, self.fill_value)
+        return self.turned(image, float(rng().uniform(*self.degrees)))
 
     def on_pil(self, image: Any) -> Any:
         angle = float(rng().uniform(*self.degrees))

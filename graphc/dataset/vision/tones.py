@@ -9,13 +9,11 @@ import numpy as np
 from graphc.dataset.checks import integer, number
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.vision.base import ImageTransform, pillow, range_of
+from graphc.dataset.vision.blend import blended, gray
 from graphc.dataset.vision.resample import as_dtype
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-#: Shares of red, green and blue in brightness (ITU-R BT.601).
-_GRAY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 class OnBytes(ImageTransform):
@@ -56,6 +54,7 @@ class AutoContrast(OnBytes):
     that do not count as pixels.
     """
 
+    channels = (3, 1)
     gray = True
 
     def __init__(self, cutoff: float = 0.0, ignore: Any = None) -> None:
@@ -96,6 +95,7 @@ def _cut_off(counts: Array, cut: int) -> int:
 class Equalize(OnBytes):
     """Each channel with its values spread so that about as many pixels have each: arrays as OpenCV does it."""
 
+    channels = (3, 1)
     gray = True
 
     def on_bytes(self, image: Array) -> Array:
@@ -169,10 +169,7 @@ class _Blended(OnBytes):
 
     def on_bytes(self, image: Array) -> Array:
         share = np.float32(rng().uniform(*self.degrees))
-        if share == 1:
-            return image.copy()
-        other = self.other(image).astype(np.float32)
-        return as_dtype(image.astype(np.float32) * share + other * (1 - share), np.uint8)
+        return image.copy() if share == 1 else blended(image, self.other(image), float(share), image_last=True)
 
     def on_pil(self, image: Any) -> Any:
         enhance = getattr(pillow("PIL.ImageEnhance"), self.enhancer)
@@ -189,8 +186,7 @@ class RandomColor(_Blended):
     enhancer = "Color"
 
     def other(self, image: Array) -> Array:
-        gray: Array = np.rint(image.astype(np.float32) @ _GRAY)[..., None]
-        return gray
+        return gray(image)[..., None]
 
 
 class RandomSharpness(_Blended):
@@ -199,14 +195,18 @@ class RandomSharpness(_Blended):
     enhancer = "Sharpness"
 
     def other(self, image: Array) -> Array:
-        """Each pixel 5 times, its 8 neighbours once, by 13; pixels at the edge as they are."""
-        smooth = image.astype(np.float32)
-        height, width = image.shape[:2]
-        if height > 2 and width > 2:
-            work = smooth.copy()
-            total = 4 * work[1:-1, 1:-1]
-            for y in range(3):
-                for x in range(3):
-                    total = total + work[y : height - 2 + y, x : width - 2 + x]
-            smooth[1:-1, 1:-1] = np.rint(total / 13)
-        return smooth
+        return smoothed(image)
+
+
+def smoothed(image: Array) -> Array:
+    """Each pixel 5 times, its 8 neighbours once, by 13; pixels at the edge as they are."""
+    smooth = image.astype(np.float32)
+    height, width = image.shape[:2]
+    if height > 2 and width > 2:
+        work = smooth.copy()
+        total = 4 * work[1:-1, 1:-1]
+        for y in range(3):
+            for x in range(3):
+                total = total + work[y : height - 2 + y, x : width - 2 + x]
+        smooth[1:-1, 1:-1] = total / 13
+    return as_dtype(smooth, image.dtype)
