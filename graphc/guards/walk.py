@@ -26,6 +26,7 @@ from graphc.guards.mentions import Mentions, mentions
 from graphc.guards.watch import Watch
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction
+from graphc.ops.tensor.arrays import writes_to
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import Primitive
@@ -186,6 +187,8 @@ class Walk:
             array = value.storage
             more = [self._token(value.__dict__.get(n), f"{label}.{n}") for n in ("grad_hooks", "accumulator")]
             return (*same, value.name, value.requires_grad, array.shape, array.dtype, *more)
+        if value.array is not None and not value.is_rows and writes_to(value.array) < 0:
+            return (*same, self._array(value.array))
         return (*same, value.writes)
 
     def _array(self, value: np.ndarray[Any, Any]) -> Token:
