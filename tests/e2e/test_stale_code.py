@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import contextvars
 import copy
 import dataclasses
 import enum
@@ -101,6 +103,14 @@ def test_what_is_equal_is_not_compiled_again() -> None:
 # ---- changed in place
 
 
+class Units(np.ndarray[Any, Any]):
+    k = 2.0
+
+
+def noted(x: Any) -> Any:
+    return x * getattr(noted, "k", 2.0)
+
+
 def change_list(net: Any) -> None:
     net.a[0] = lambda x: x * 5
 
@@ -129,6 +139,22 @@ def change_dict(net: Any) -> None:
         (lambda self, x: x * self.a.twice, Slotted(1.0), lambda net: setattr(net.a, "k", 2.5)),
         (lambda self, x: x * self.a[0][0].k, [(Cfg(2.0),)], lambda net: setattr(net.a[0][0], "k", 5.0)),
         (lambda self, x: x * self.a.perms, ops.Transpose(), lambda net: setattr(net.a, "perms", 5)),
+        (lambda self, x: x * float(self.a[0]), np.array([2.0]).view(np.recarray), change_array),
+        (lambda self, x: x * float(self.a[0]) * self.a.k, np.ones(1).view(Units), lambda net: setattr(net.a, "k", 5.0)),
+        (lambda self, x: x * float(self.a[0]) * self.a.k, np.ones(1).view(Units), lambda net: net.a.fill(2.5)),
+        (lambda self, x: x * float(self.a[1]), np.ma.array([1.0, 2.0]), change_array),
+        (
+            lambda self, x: x * float(self.a.filled(5.0)[0]),
+            np.ma.array([2.0]),
+            lambda net: setattr(net.a, "mask", [True]),
+        ),
+        (lambda self, x: x * self.a[0, 1], np.array([[None, 2.0]], object), change_array),
+        (lambda self, x: x * self.a[0][0], np.array([[2.0], None], object), lambda net: net.a[0].__setitem__(0, 5.0)),
+        (lambda self, x: x * self.a[0], array.array("f", [2.0]), lambda net: net.a.__setitem__(0, 5.0)),
+        (lambda self, x: x * self.a[-1], bytearray([2]), lambda net: net.a.append(5)),
+        (lambda self, x: x * self.a[0], memoryview(bytearray([2])), lambda net: net.a.__setitem__(0, 5)),
+        (lambda self, x: x * self.a.get(), contextvars.ContextVar("k", default=2.0), lambda net: net.a.set(5.0)),
+        (lambda self, x: self.a(x), noted, lambda net: setattr(noted, "k", 5.0)),
     ],
 )
 def test_a_change_in_place(compute: Any, attribute: Any, change: Any) -> None:
