@@ -187,7 +187,10 @@ class Walk:
         return (id(value), None)
 
     def _tensor(self, value: Tensor, label: str) -> Token:
-        same = self._same(value)
+        space = vars(value)
+        names = [n for n in space if n in self.names and not n.startswith("_")]
+        self.watch.mapping(space, names, sized=True)
+        same = (*self._same(value), *[self._token(space[n], f"{label}.{n}") for n in names])
         if isinstance(value, Parameter):
             storage = value.storage
             more = [self._token(value.__dict__.get(n), f"{label}.{n}") for n in ("grad_hooks", "accumulator")]
@@ -261,6 +264,7 @@ class Walk:
         found = mentions(code)
         if users:
             self.watch.mapping(space, names, sized=True)
+            self.watch.attributes(function, ["__code__", "__defaults__", "__kwdefaults__"])
             self.names.add(found)
         self._around(function, found if users else None)
         if users:
@@ -294,6 +298,8 @@ class Walk:
         self._put("", self._same(cls))
         self.names.of_class(cls)
         kind = kind_of(cls)
+        if type(cls) is not type:
+            self._put("", self._node(type(cls), f"type({cls.__qualname__})"))
         if cls not in kind.users:
             return
         for base in kind.users[1:]:

@@ -103,6 +103,26 @@ def test_what_is_equal_is_not_compiled_again() -> None:
 # ---- changed in place
 
 
+class Meta(type):
+    @property
+    def k(cls) -> Any:
+        return cls.held
+
+
+class Described(metaclass=Meta):
+    held = 2.0
+
+
+def given(k: Any = 2.0) -> Any:
+    return k
+
+
+def marked(k: float) -> Parameter:
+    made = Parameter(Tensor(0.0), name="marked")
+    made.k = k
+    return made
+
+
 class Units(np.ndarray[Any, Any]):
     k = 2.0
 
@@ -155,6 +175,10 @@ def change_dict(net: Any) -> None:
         (lambda self, x: x * self.a[0], memoryview(bytearray([2])), lambda net: net.a.__setitem__(0, 5)),
         (lambda self, x: x * self.a.get(), contextvars.ContextVar("k", default=2.0), lambda net: net.a.set(5.0)),
         (lambda self, x: self.a(x), noted, lambda net: setattr(noted, "k", 5.0)),
+        (lambda self, x: x * self.a(), given, lambda net: setattr(given, "__defaults__", (5.0,))),
+        (lambda self, x: x * self.a.k, Described, lambda net: setattr(Described, "held", 5.0)),
+        (lambda self, x: x * getattr(self.a, "m", 2.0) + self.a, marked(2.0), lambda net: setattr(net.a, "m", 5.0)),
+        (lambda self, x: x * self.a.k + self.a, marked(2.0), lambda net: setattr(net.a, "k", 5.0)),
     ],
 )
 def test_a_change_in_place(compute: Any, attribute: Any, change: Any) -> None:
