@@ -11,8 +11,10 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from enum import Enum
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -26,6 +28,7 @@ from graphc.guards.mentions import Mentions, mentions
 from graphc.guards.watch import Watch
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction
+from graphc.ops.tensor.arrays import writes_to
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import Primitive
@@ -153,8 +156,11 @@ class Walk:
             return (kind, make(value))
         if isinstance(value, (np.generic, np.dtype)):
             return (kind, value.tobytes() if isinstance(value, np.generic) else value)
-        if kind is np.ndarray:
+        if kind is np.ndarray and value.dtype != object:
             return self._array(value)
+        if kind in _BUFFERS:
+            self.watch.buffer(value)
+            return (kind, memoryview(value).format, memoryview(value).shape, memoryview(value).tobytes())
         if isinstance(value, Enum) or kind in _IDENTICAL:
             return self._same(value)
         if isinstance(value, type) and value in kind_of(value).users:
@@ -181,18 +187,28 @@ class Walk:
         return (id(value), None)
 
     def _tensor(self, value: Tensor, label: str) -> Token:
-        same = self._same(value)
+        space = vars(value)
+        names = [n for n in space if n in self.names and not n.startswith("_")]
+        self.watch.mapping(space, names, sized=True)
+        same = (*self._same(value), *[self._token(space[n], f"{label}.{n}") for n in names])
         if isinstance(value, Parameter):
-            array = value.storage
+            storage = value.storage
             more = [self._token(value.__dict__.get(n), f"{label}.{n}") for n in ("grad_hooks", "accumulator")]
-            return (*same, value.name, value.requires_grad, array.shape, array.dtype, *more)
+            return (*same, value.name, value.requires_grad, storage.shape, storage.dtype, *more)
+        if value.array is not None and not value.is_rows and writes_to(value.array) < 0:
+            return (*same, self._array(value.array))
         return (*same, value.writes)
 
     def _array(self, value: np.ndarray[Any, Any]) -> Token:
+        ma = sys.modules.get("numpy.ma")
+        if ma is not None and isinstance(value, ma.MaskedArray):
+            mask = ma.getmask(value)
+            self.watch.results(_mask, value)
+            return (type(value), self._array(ma.getdata(value)), mask is not ma.nomask and self._array(mask))
         if value.dtype.hasobject or not (value.flags.writeable or value.base is not None):
             return self._same(value)
         self.watch.array(value)
-        return (np.ndarray, value.shape, value.dtype, value.tobytes())
+        return (type(value), value.shape, value.dtype, value.tobytes())
 
     # ---- objects
 
@@ -241,11 +257,14 @@ class Walk:
         self._add(" defaults", function.__defaults__)
         if function.__kwdefaults__:
             self._add(" defaults", function.__kwdefaults__)
-        for name, value in vars(function).items():
-            if name == "__wrapped__" or (name != KEY and name in self.names):
-                self._add(f".{name}", value)
+        space = vars(function)
+        names = [n for n in space if n == "__wrapped__" or (n != KEY and n in self.names)]
+        for name in names:
+            self._add(f".{name}", space[name])
         found = mentions(code)
         if users:
+            self.watch.mapping(space, names, sized=True)
+            self.watch.attributes(function, ["__code__", "__defaults__", "__kwdefaults__"])
             self.names.add(found)
         self._around(function, found if users else None)
         if users:
@@ -279,6 +298,8 @@ class Walk:
         self._put("", self._same(cls))
         self.names.of_class(cls)
         kind = kind_of(cls)
+        if type(cls) is not type:
+            self._put("", self._node(type(cls), f"type({cls.__qualname__})"))
         if cls not in kind.users:
             return
         for base in kind.users[1:]:
@@ -334,6 +355,20 @@ class Walk:
         if not isinstance(value, (tuple, frozenset)):
             self.watch.items(value)
 
+    def _elements(self, value: np.ndarray[Any, Any]) -> None:
+        """What an array holds, of objects or of a class of its own."""
+        if value.dtype != object:
+            self._put("", self._array(value))
+            return
+        self._put("", ("shape", value.shape))
+        for i, item in enumerate(value.flat):
+            self._add(f".flat[{i}]", item)
+        self.watch.results(_flat, value)
+
+    def _of_context(self, value: ContextVar[Any]) -> None:
+        self._add(".get()", value.get(None))
+        self.watch.results(_in_context, value)
+
     def _entries(self, value: dict[Any, Any]) -> None:
         self._put("", ("length", len(value)))
         for key, item in value.items():
@@ -346,6 +381,20 @@ def _names(slots: Any) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
+def _mask(array: Any) -> tuple[Any]:
+    return (np.ma.getmask(array),)
+
+
+def _flat(array: np.ndarray[Any, Any]) -> Iterable[Any]:
+    return array.flat
+
+
+def _in_context(variable: ContextVar[Any]) -> tuple[Any]:
+    return (variable.get(None),)
+
+
+#: Memory that is no array of NumPy's.
+_BUFFERS = frozenset((bytearray, array, memoryview))
 _ATOMS: dict[type, Callable[[Any], Any]] = {
     bytes: lambda x: x,
     range: lambda x: (x.start, x.stop, x.step),
@@ -360,6 +409,8 @@ _CONTENTS: dict[type, Callable[[Walk, Any], None]] = {
     frozenset: Walk._items,
     deque: Walk._items,
     dict: Walk._entries,
+    np.ndarray: Walk._elements,
+    ContextVar: Walk._of_context,
 }
 
 

@@ -21,6 +21,7 @@ class Watch:
         self._values: list[tuple[Callable[[Any], Any], Any, tuple[Any, ...]]] = []
         self._sizes: list[tuple[Sized, int]] = []
         self._arrays: list[tuple[np.ndarray[Any, Any], Any, bytes]] = []
+        self._buffers: list[tuple[Any, bytes]] = []
 
     def mapping(self, mapping: Any, names: Iterable[str], sized: bool = False) -> None:
         """Watch the values of these keys, which are there; with `sized` also whether keys come or go."""
@@ -52,6 +53,14 @@ class Watch:
         """Watch the contents of an array."""
         self._arrays.append((array, _kind(array), array.tobytes()))
 
+    def buffer(self, value: Any) -> None:
+        """Watch the contents of memory that is no array of NumPy's."""
+        self._buffers.append((value, bytes(memoryview(value))))
+
+    def results(self, get: Callable[[Any], Any], source: Any) -> None:
+        """Watch what a function gives of something."""
+        self._values.append((get, source, tuple(get(source))))
+
     def start(self) -> None:
         """Nothing more is added: look at what there is."""
         for mapping, names in self._mappings.values():
@@ -74,6 +83,9 @@ class Watch:
                     return True
             for array, kind, contents in self._arrays:
                 if _kind(array) != kind or array.tobytes() != contents:
+                    return True
+            for buffer, held in self._buffers:
+                if bytes(memoryview(buffer)) != held:
                     return True
         except (KeyError, AttributeError, ValueError, RuntimeError):
             return True  # Something is there no longer.

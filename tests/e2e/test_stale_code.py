@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import contextvars
 import copy
 import dataclasses
 import enum
@@ -101,6 +103,34 @@ def test_what_is_equal_is_not_compiled_again() -> None:
 # ---- changed in place
 
 
+class Meta(type):
+    @property
+    def k(cls) -> Any:
+        return cls.held
+
+
+class Described(metaclass=Meta):
+    held = 2.0
+
+
+def given(k: Any = 2.0) -> Any:
+    return k
+
+
+def marked(k: float) -> Parameter:
+    made = Parameter(Tensor(0.0), name="marked")
+    made.k = k
+    return made
+
+
+class Units(np.ndarray[Any, Any]):
+    k = 2.0
+
+
+def noted(x: Any) -> Any:
+    return x * getattr(noted, "k", 2.0)
+
+
 def change_list(net: Any) -> None:
     net.a[0] = lambda x: x * 5
 
@@ -129,6 +159,26 @@ def change_dict(net: Any) -> None:
         (lambda self, x: x * self.a.twice, Slotted(1.0), lambda net: setattr(net.a, "k", 2.5)),
         (lambda self, x: x * self.a[0][0].k, [(Cfg(2.0),)], lambda net: setattr(net.a[0][0], "k", 5.0)),
         (lambda self, x: x * self.a.perms, ops.Transpose(), lambda net: setattr(net.a, "perms", 5)),
+        (lambda self, x: x * float(self.a[0]), np.array([2.0]).view(np.recarray), change_array),
+        (lambda self, x: x * float(self.a[0]) * self.a.k, np.ones(1).view(Units), lambda net: setattr(net.a, "k", 5.0)),
+        (lambda self, x: x * float(self.a[0]) * self.a.k, np.ones(1).view(Units), lambda net: net.a.fill(2.5)),
+        (lambda self, x: x * float(self.a[1]), np.ma.array([1.0, 2.0]), change_array),
+        (
+            lambda self, x: x * float(self.a.filled(5.0)[0]),
+            np.ma.array([2.0]),
+            lambda net: setattr(net.a, "mask", [True]),
+        ),
+        (lambda self, x: x * self.a[0, 1], np.array([[None, 2.0]], object), change_array),
+        (lambda self, x: x * self.a[0][0], np.array([[2.0], None], object), lambda net: net.a[0].__setitem__(0, 5.0)),
+        (lambda self, x: x * self.a[0], array.array("f", [2.0]), lambda net: net.a.__setitem__(0, 5.0)),
+        (lambda self, x: x * self.a[-1], bytearray([2]), lambda net: net.a.append(5)),
+        (lambda self, x: x * self.a[0], memoryview(bytearray([2])), lambda net: net.a.__setitem__(0, 5)),
+        (lambda self, x: x * self.a.get(), contextvars.ContextVar("k", default=2.0), lambda net: net.a.set(5.0)),
+        (lambda self, x: self.a(x), noted, lambda net: setattr(noted, "k", 5.0)),
+        (lambda self, x: x * self.a(), given, lambda net: setattr(given, "__defaults__", (5.0,))),
+        (lambda self, x: x * self.a.k, Described, lambda net: setattr(Described, "held", 5.0)),
+        (lambda self, x: x * getattr(self.a, "m", 2.0) + self.a, marked(2.0), lambda net: setattr(net.a, "m", 5.0)),
+        (lambda self, x: x * self.a.k + self.a, marked(2.0), lambda net: setattr(net.a, "k", 5.0)),
     ],
 )
 def test_a_change_in_place(compute: Any, attribute: Any, change: Any) -> None:

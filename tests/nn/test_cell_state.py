@@ -68,6 +68,43 @@ def test_a_tensor_written_in_place_is_another_constant():
     assert net(X).asnumpy().tolist() == [1, 0, 3]
 
 
+class Added(nn.Cell):
+    def __init__(self, constant):
+        super().__init__()
+        self.constant = constant
+
+    def construct(self, x):
+        return x + self.constant
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda c: c[1:].__setitem__(0, 7.0),
+        lambda c: c[1:].reshape(1, 2)[0].__setitem__(0, 7.0),
+        lambda c: c.view(3, 1).copy_(Tensor([[0.0], [7.0], [0.0]])),
+        lambda c: np.asarray(c, copy=False).__setitem__(1, 7.0),
+        lambda c: np.asarray(c[1:], copy=False).__setitem__(0, 7.0),
+    ],
+    ids=["part", "part of a part", "view", "array", "array of a part"],
+)
+def test_a_constant_written_through_what_shares_its_memory_is_another(write):
+    whole = Tensor([0.0, 0.0, 0.0])
+    nets = Added(whole), Added(whole[1:2])
+    assert [net(X).asnumpy()[1] for net in nets] == [-2, -2]
+    write(whole)
+    assert [float(net(X).asnumpy()[1]) for net in nets] == [5, 5]
+
+
+def test_a_constant_whose_memory_was_given_away_is_compared_at_each_call():
+    whole = Tensor([0.0, 0.0, 0.0])
+    net = Added(whole)
+    taken = np.asarray(whole, copy=False)
+    for k in (1.0, 2.0, 1.0):
+        taken[1] = k
+        assert net(X).asnumpy()[1] == -2 + k
+
+
 def test_buffers_by_name():
     net = Net()
     assert [n for n, _ in net.named_buffers()] == ["first.scale", "first.shift", "second.scale", "second.shift"]

@@ -162,7 +162,7 @@ class Attributes:
 
     def to_dlpack(self: Any) -> Any:
         """A DLPack capsule of its memory, which the taker shares."""
-        return require_array(self).__dlpack__()
+        return self._shared().__dlpack__()
 
     def byte(self: Any) -> Tensor:
         """This tensor in uint8."""

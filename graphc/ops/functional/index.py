@@ -34,6 +34,7 @@ from graphc.ops.functional.open_slices import axes_of, without_open
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem, one_ellipsis, wrapped
 from graphc.ops.functional.state import assign
+from graphc.ops.tensor.arrays import note_write
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
@@ -280,9 +281,10 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         array = require_array(x)
         if array.flags.writeable:
             array[...] = made.asnumpy()
+            note_write(array)
         else:  # Elements that stand for several, as those of a broadcast.
             x._array = made.asnumpy()
-        x.writes += 1
+            x.moves += 1
         dispatch.touch()  # It may be a constant of a compiled step.
     else:
         replace(x, made)

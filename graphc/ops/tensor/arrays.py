@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -28,6 +29,35 @@ def aligned(array: Array) -> Array:
     if not is_zero:
         made[...] = array
     return made
+
+
+#: How often memory was written in place, by the id of the array that owns it. Such memory as others may write, too: _OTHERS.
+_writes: dict[int, int] = {}
+_OTHERS = -1
+
+
+def _owner(array: Array) -> Array:
+    """The array whose memory this one has, itself if it is a part of none."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def writes_to(array: Array) -> int:
+    """How often the array's memory was written in place, through whichever array; negative where nobody can tell."""
+    return _writes.get(id(_owner(array)), 0)
+
+
+def note_write(array: Array, by_others: bool = False) -> None:
+    """Note that memory of an array was written in place: tensors that are parts of one another share it. `by_others`: that it
+    may be, at any time from now on, by whoever it was given to.
+    """
+    owner = _owner(array)
+    key = id(owner)
+    if key not in _writes:
+        weakref.finalize(owner, _writes.pop, key).atexit = False
+    before = _writes.get(key, 0)
+    _writes[key] = _OTHERS if by_others or before == _OTHERS else before + 1
 
 
 def is_masked(value: Any) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:

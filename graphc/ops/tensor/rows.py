@@ -52,6 +52,10 @@ class RowTensor(Tensor):
         self._dense: tuple[Any, Tensor] | None = None
 
     @property
+    def writes(self) -> Any:
+        return self.values.writes, self.indices.writes
+
+    @property
     def tensor_type(self) -> TensorType:
         return TensorType(self.values.tensor_type.dtype, self.dense_shape)
 

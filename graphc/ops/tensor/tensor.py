@@ -19,7 +19,16 @@ from graphc.errors import (
 from graphc.frames import clean
 from graphc.instead import instead
 from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
-from graphc.ops.tensor.arrays import is_masked, keep_complex, native, plain_text, require_dtype, value_text
+from graphc.ops.tensor.arrays import (
+    is_masked,
+    keep_complex,
+    native,
+    note_write,
+    plain_text,
+    require_dtype,
+    value_text,
+    writes_to,
+)
 from graphc.ops.tensor.asked import say_type, undecided
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
@@ -98,8 +107,8 @@ class Tensor(Operators, Methods):
     view_of: tuple[Tensor, Any] | None = None
     #: Whether it is a RowTensor.
     is_rows = False
-    #: How often it was written in place: it may be a constant of compiled steps.
-    writes = 0
+    #: How often it was given other memory.
+    moves = 0
     #: Whether it is a Parameter.
     is_parameter = False
     #: Of a description for `Cell.set_inputs`: its shape, with None where sizes vary, and its dtype's name.
@@ -171,6 +180,20 @@ class Tensor(Operators, Methods):
                 raise
 
     # ---- what it is
+
+    @property
+    def writes(self) -> Any:
+        """Another one when its elements were written in place, through this tensor or one that shares its memory: it may be a
+        constant of compiled steps.
+        """
+        return self.moves, 0 if self._array is None else writes_to(self._array)
+
+    def _shared(self) -> Array:
+        """Its memory, for whoever may write there, too."""
+        array: Array = require_array(self)
+        note_write(array, by_others=True)
+        dispatch.touch()
+        return array
 
     @property
     def array(self) -> Array | None:
@@ -295,7 +318,9 @@ class Tensor(Operators, Methods):
             )
         if dtype is not None:
             keep_complex(self._array.dtype, np.dtype(dtype), str(self.tensor_type))
-        return np.array(self._array, dtype=dtype) if copy is not False else np.asarray(self._array, dtype=dtype)
+        if copy is False:
+            return np.asarray(self._shared(), dtype=dtype)
+        return np.array(self._array, dtype=dtype)
 
     def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """NumPy's functions work on the contents; on a traced tensor, which has none, they are refused (GC131)."""
