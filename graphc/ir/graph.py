@@ -54,6 +54,7 @@ class Node:
     fwd       the forward node whose gradient it helps to compute
     origin    the pass and rule that made it; None for the tracer
     outputs   its results: derived, and read more often than anything else
+    ruled     the types of operands of which the op's type rule has said `types`; None if it was not asked, or saw a subgraph
     """
 
     id: int
@@ -69,8 +70,10 @@ class Node:
     fwd: int | None = None
     origin: Origin | None = None
     outputs: tuple[Value, ...] = field(init=False, repr=False, compare=False)
+    ruled: tuple[TensorType, ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "ruled", None)
         object.__setattr__(self, "outputs", tuple([Value(self.id, i) for i in range(len(self.types))]))
 
     @property
@@ -90,7 +93,7 @@ class Node:
 
     def edges(self) -> Edges:
         """The edges into this node."""
-        edges = dict.fromkeys(self.after, ORDER)
+        edges = dict.fromkeys(self.after, ORDER) if self.after else {}
         for id, _ in self.inputs:
             edges[id] = DATA
         return edges
@@ -103,6 +106,8 @@ class Node:
 #: The fields of Node in the order in which `_frozen` takes them.
 _PLACES = {each.name: k for k, each in enumerate(each for each in fields(Node) if each.init)}
 _fields_of = attrgetter(*_PLACES)
+#: What a type rule sees besides the types of operands, and says.
+_RULED = {"op", "attrs", "types"}
 
 
 class _Draft:
@@ -124,6 +129,7 @@ def _frozen(
     region: Region,
     fwd: int | None,
     origin: Origin | None,
+    ruled: tuple[TensorType, ...] | None,
 ) -> Node:
     """Node(...), quicker."""
     draft: Any = _Draft()
@@ -139,6 +145,7 @@ def _frozen(
     draft.region = region
     draft.fwd = fwd
     draft.origin = origin
+    draft.ruled = ruled
     draft.outputs = (Value(id),) if len(types) == 1 else tuple([Value(id, i) for i in range(len(types))])
     draft.__class__ = Node
     node: Node = draft
@@ -150,7 +157,7 @@ def _replaced(node: Node, **changes: Any) -> Node:
     values = list(_fields_of(node))
     for name, value in changes.items():
         values[_PLACES[name]] = value
-    return _frozen(*values)
+    return _frozen(*values, None if changes.keys() & _RULED else node.ruled)
 
 
 class Graph:
@@ -174,6 +181,9 @@ class Graph:
         self._ids = ids or Ids()
         self._order: tuple[int, ...] | None = None
         self._ops: frozenset[str] | None = None
+        self._lives = False  # Whether it is known that nothing is dead.
+        #: Nodes whose users are written down for this graph alone; None: those of all are. See `copy`.
+        self._own: set[int] | None = None
         self.frozen = False
 
     def _hold(self, store: nx.DiGraph[int]) -> None:
@@ -193,6 +203,7 @@ class Graph:
     @inputs.setter
     def inputs(self, ids: Iterable[int]) -> None:
         self._inputs = list(ids)
+        self._lives = False
 
     @property
     def ids(self) -> Ids:
@@ -306,6 +317,14 @@ class Graph:
         if self.frozen:
             raise VerifyError(f"graph @{self.name} is frozen and cannot be changed; change a copy()")
         self._order = self._ops = None
+        self._lives = False
+
+    def _users_of(self, id: int) -> Edges:
+        """The edges out of a node, to be changed."""
+        if self._own is not None and id not in self._own:
+            self._succ[id] = self._succ[id].copy()
+            self._own.add(id)
+        return self._succ[id]
 
     def add(
         self,
@@ -332,12 +351,14 @@ class Graph:
         self._changing()
         definition = get_op(op) if isinstance(op, str) else op
         inputs = tuple(inputs)
+        ruled = None
         try:
             definition.check_arity(len(inputs))
             full = definition.complete(attrs or {})
             if definition.infer is not None and not trusted:
                 data = self._data
-                types = definition.result_types(tuple([data[id]["node"].types[slot] for id, slot in inputs]), full)
+                ruled = tuple([data[id]["node"].types[slot] for id, slot in inputs])
+                types = definition.result_types(ruled, full)
             elif types is None:
                 raise VerifyError(f"{definition.name} needs declared types")
         except GraphcError as error:
@@ -348,11 +369,13 @@ class Graph:
         id = self._ids.take(id)
         unique_after = tuple(dict.fromkeys(after)) if after else ()
         attributes = MappingProxyType(full) if full else _NO_ATTRS
-        node = _frozen(id, definition, inputs, unique_after, attributes, types, name, scope, loc, region, fwd, origin)
         for subgraph in full.values():
             if isinstance(subgraph, Graph):
                 subgraph.freeze()
-                self._owners[id] = None
+                self._owners[id] = ruled = None
+        node = _frozen(
+            id, definition, inputs, unique_after, attributes, types, name, scope, loc, region, fwd, origin, ruled
+        )
         self._put(node)
         if definition.name in ("Input", "Param"):
             self._inputs.append(id)
@@ -360,20 +383,23 @@ class Graph:
 
     def _put(self, node: Node) -> None:
         """Write a node's record and derive its incoming edges."""
-        id, edges, succ = node.id, node.edges(), self._succ
+        id, edges, succ, own = node.id, node.edges(), self._succ, self._own
         if not edges.keys() <= self._data.keys():
             missing = next(p for p in edges if p not in self._data)
             raise VerifyError(f"%{id} {node.op.name} uses %{missing}, which is not in graph @{self.name}")
         # As networkx does, which looks at all that could be given to it.
         if id in self._data:
             for p in self._pred[id]:
-                del succ[p][id]
+                del self._users_of(p)[id]
         else:
             succ[id] = {}
+            if own is not None:
+                own.add(id)
         self._data[id] = {"node": node}
         self._pred[id] = edges
         for p, edge in edges.items():
-            succ[p][id] = edge
+            users = succ[p] if own is None or p in own else self._users_of(p)
+            users[id] = edge
 
     def set_node(
         self,
@@ -439,11 +465,12 @@ class Graph:
     def prune(self, keep: Iterable[int] = ()) -> int:
         """Remove the nodes that no result or update, nor what is to be kept, depends on; inputs stay. Returns how many went."""
         self._changing()
+        keep = tuple(keep)
         dead = self.dead(keep)
         self._remove(dead)
-        for node in list(self.nodes()):
-            if node.fwd is not None and node.fwd not in self:
-                self.set_node(node.id, fwd=None)
+        for node in [n for n in self.nodes() if n.fwd is not None and n.fwd not in self._data]:
+            self.set_node(node.id, fwd=None)
+        self._lives = not keep
         return len(dead)
 
     def drop(self, ids: Iterable[int]) -> None:
@@ -465,31 +492,35 @@ class Graph:
         """Remove nodes for which nobody waits but others of them."""
         for id in ids:
             for p in self._pred.pop(id):
-                users = self._succ.get(p)
-                if users is not None:
-                    del users[id]
+                if p in self._succ:
+                    del self._users_of(p)[id]
             del self._succ[id], self._data[id]
 
     def dead(self, keep: Iterable[int] = ()) -> list[int]:
         """Ids of the nodes that no result or update, nor what is to be kept, depends on; an input is never one."""
+        if self._lives:
+            return []
         stack = [*self.inputs, *self.ends, *keep]
-        live = set(stack)
+        live, edges = set(stack), self._pred
         while stack:
-            for p in self._pred[stack.pop()]:
+            for p in edges[stack.pop()]:
                 if p not in live:
                     live.add(p)
                     stack.append(p)
         return [i for i in self._data if i not in live]
 
     def copy(self) -> Graph:
-        """A mutable copy with the same ids. Nodes are shared: they are frozen."""
+        """A mutable copy with the same ids. Nodes are shared: they are frozen. So are the users of a node, until one of the
+        two graphs changes them: the other keeps what it has.
+        """
         other = Graph(self.name)
         other.inputs = self.inputs
         other.set_results(self.results, self.updates)
         other._hold(copied(self._nx))
         other._ids = self._ids
         other._owners = dict(self._owners)
-        other._order, other._ops = self._order, self._ops
+        other._order, other._ops, other._lives = self._order, self._ops, self._lives
+        self._own, other._own = set(), set()
         return other
 
     def freeze(self) -> Graph:

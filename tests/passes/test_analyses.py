@@ -14,7 +14,6 @@ from graphc.collector import Pause
 from graphc.debug import debug
 from graphc.errors import GraphcError, VerifyError
 from graphc.ir import REGIONS, Graph, TensorType, Value, verify, walk
-from graphc.ir.verify import Proven
 from graphc.passes import order_writes, run
 from graphc.passes.tools import Ancestors
 from graphc.testing import seeded_graph
@@ -120,27 +119,40 @@ def test_a_pass_that_breaks_one_record_is_named(broken):
 
 def test_a_record_is_checked_again_where_its_operand_has_another_type():
     g = Graph("g")
-    x = g.add("Input", types=(TensorType("float32", (4,)),)).outputs[0]
+    x_type = TensorType("float32", (4,))
+    x = g.add("Input", types=(x_type,)).outputs[0]
     y = g.add("Exp", [x])
     g.set_results([("y", y.outputs[0])])
-    proven: Proven = {}
-    verify(g, proven=proven)
-    assert proven[y.id].node is y
+    verify(g)
+    assert y.ruled == (x_type,)
     changed = g.copy()
     changed.set_node(x.node, types=(TensorType("float32", (5,)),))
     with pytest.raises(VerifyError, match=r"its types are f32\[4\], the type rule says f32\[5\]"):
-        verify(changed, proven=proven)
+        verify(changed)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_second_verification_proves_what_the_first_did(seed):
+def test_a_record_knows_for_which_operands_its_rule_was_asked_unless_it_saw_a_subgraph(seed):
     graph = seeded_graph(seed, 40)
-    proven: Proven = {}
-    verify(graph, proven=proven)
-    before = dict(proven)
-    verify(graph, proven=proven)
-    assert proven == before
-    assert all(not proof.node.graphs() for proof in proven.values())
+    for node in graph:
+        asked = node.op.infer is not None and not node.graphs()
+        assert node.ruled == (tuple(graph.type(v) for v in node.inputs) if asked else None)
+        assert graph.copy().set_node(node.id, name="named").ruled == node.ruled
+        assert graph.copy().set_node(node.id, types=node.types).ruled is None
+        assert graph.copy().set_node(node.id, attrs=node.attrs).ruled is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_wrong_with_one_node_is_found_wherever_it_stands(seed):
+    graph = seeded_graph(seed, 12)
+    verify(graph)
+    for node in list(graph):
+        for wrong in ({"types": (TensorType("int8", (7,)),) * len(node.types)}, {"fwd": 10_000}):
+            if (node.op.infer is not None and node.types) or "fwd" in wrong:
+                changed = graph.copy()
+                changed.set_node(node.id, **wrong)
+                with pytest.raises(VerifyError, match=f"%{node.id} "):
+                    verify(changed)
 
 
 # ---- the garbage collector
