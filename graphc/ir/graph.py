@@ -7,7 +7,6 @@ the records, here and nowhere else. Analyses are dicts that passes compute and r
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter, itemgetter
@@ -21,6 +20,7 @@ from graphc.grammar import REGIONS as REGIONS
 from graphc.grammar import Region as Region
 from graphc.ir.data import Data as Data
 from graphc.ir.op import ByAttributes, Lowering, OpDef, get_op
+from graphc.ir.order import in_order, needed
 from graphc.ir.parts import DATA, ORDER, copied
 from graphc.ir.parts import Edges as Edges
 from graphc.ir.parts import Ids as Ids
@@ -34,7 +34,6 @@ from graphc.ir.types import TensorType
 #: The record among a node's attributes.
 _RECORD = itemgetter("node")
 _NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
-_RANK = {region: rank for rank, region in enumerate(REGIONS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +156,8 @@ def _replaced(node: Node, **changes: Any) -> Node:
     values = list(_fields_of(node))
     for name, value in changes.items():
         values[_PLACES[name]] = value
-    return _frozen(*values, None if changes.keys() & _RULED else node.ruled)
+    values.append(None if changes.keys() & _RULED else node.ruled)
+    return _frozen(*values)
 
 
 class Graph:
@@ -248,36 +248,12 @@ class Graph:
         together stands together, as far as operands and order edges allow. An op's `rush` goes before its region.
         """
         if self._order is None:
-            self._order = tuple(self._sorted())
+            self._order = tuple(in_order(self._data, self._succ, self._pred))
             if len(self._order) < len(self):
                 cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(self._nx))
                 self._order = None
                 raise VerifyError(f"graph @{self.name} has a cycle: {cycle}")
         return self._order
-
-    def _sorted(self) -> list[int]:
-        """Kahn's algorithm over a heap of the ready nodes; what lies on or behind a cycle is left out.
-
-        networkx's lexicographical_topological_sort takes four times as long for the same order.
-        """
-        succ, pop, push = self._succ, heapq.heappop, heapq.heappush
-        bound = max(self._data, default=0) + 1
-        first = {region: (len(REGIONS) + rank) * bound for region, rank in _RANK.items()}
-        rush = len(REGIONS) * bound
-        nodes = zip(self._data, self.nodes(), strict=True)
-        keys = {id: first[node.region] + node.op.rush * rush + id for id, node in nodes}
-        waits = {id: len(predecessors) for id, predecessors in self._pred.items()}
-        ready = [keys[id] for id, count in waits.items() if not count]
-        heapq.heapify(ready)
-        done: list[int] = []
-        while ready:
-            id = pop(ready) % bound
-            done.append(id)
-            for user in succ[id]:
-                left = waits[user] = waits[user] - 1
-                if not left:
-                    push(ready, keys[user])
-        return done
 
     def __iter__(self) -> Iterator[Node]:
         """The nodes in topological order."""
@@ -380,6 +356,14 @@ class Graph:
         if definition.name in ("Input", "Param"):
             self._inputs.append(id)
         return node
+
+    def repeat(self, node: Node, inputs: Sequence[Value], after: Iterable[int] = ()) -> Node:
+        """Add a node like one of this graph without subgraphs, over operands of the same types: nothing is asked again."""
+        self._changing()
+        own = node.attrs, node.types, node.name, node.scope, node.loc, node.region, node.fwd, node.origin, node.ruled
+        made = _frozen(self._ids.take(), node.op, tuple(inputs), tuple(after), *own)
+        self._put(made)
+        return made
 
     def _put(self, node: Node) -> None:
         """Write a node's record and derive its incoming edges."""
@@ -500,13 +484,7 @@ class Graph:
         """Ids of the nodes that no result or update, nor what is to be kept, depends on; an input is never one."""
         if self._lives:
             return []
-        stack = [*self.inputs, *self.ends, *keep]
-        live, edges = set(stack), self._pred
-        while stack:
-            for p in edges[stack.pop()]:
-                if p not in live:
-                    live.add(p)
-                    stack.append(p)
+        live = needed(self._pred, [*self.inputs, *self.ends, *keep])
         return [i for i in self._data if i not in live]
 
     def copy(self) -> Graph:
