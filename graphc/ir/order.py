@@ -1,39 +1,41 @@
-"""What graphs find by walking along their edges: the deterministic topological order, and what nodes depend on."""
+"""Walks over graphs: the deterministic topological order, what nodes depend on, and all nodes with those of subgraphs."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from graphc.grammar import REGIONS
 from graphc.ir.parts import Edges
 
 if TYPE_CHECKING:
-    from graphc.ir.graph import Node
+    from graphc.ir.graph import Graph
+    from graphc.ir.node import Node
 
 
-def in_order(
-    records: Mapping[int, Mapping[str, Node]], succ: Mapping[int, Edges], pred: Mapping[int, Edges]
-) -> list[int]:
+#: A key is the rank of a node times this, plus its id.
+_IDS = 1 << 48
+_RANK = {region: len(REGIONS) + rank for rank, region in enumerate(REGIONS)}
+
+
+def key_of(node: Node) -> int:
+    """By which the ready nodes are compared: an op's `rush` goes before its region, that before the id."""
+    return (_RANK[node.region] + node.op.rush * len(REGIONS)) * _IDS + node.id
+
+
+def in_order(keys: Mapping[int, int], succ: Mapping[int, Edges], pred: Mapping[int, Edges]) -> list[int]:
     """Kahn's algorithm over a heap of the ready nodes; what lies on or behind a cycle is left out. See `Graph.order`.
 
     networkx's lexicographical_topological_sort takes four times as long for the same order.
     """
     pop, push = heapq.heappop, heapq.heappush
-    bound = max(records, default=0) + 1
-    first = {region: (len(REGIONS) + rank) * bound for rank, region in enumerate(REGIONS)}
-    rush = len(REGIONS) * bound
-    keys: dict[int, int] = {}
-    for id, record in records.items():
-        node = record["node"]
-        keys[id] = first[node.region] + node.op.rush * rush + id
     waits = dict(zip(pred, map(len, pred.values()), strict=True))
     ready = [keys[id] for id, count in waits.items() if not count]
     heapq.heapify(ready)
     done: list[int] = []
     while ready:
-        id = pop(ready) % bound
+        id = pop(ready) % _IDS
         done.append(id)
         for user in succ[id]:
             left = waits[user] = waits[user] - 1
@@ -52,3 +54,24 @@ def needed(pred: Mapping[int, Edges], ids: Iterable[int]) -> set[int]:
                 found.add(p)
                 stack.append(p)
     return found
+
+
+def unneeded(
+    pred: Mapping[int, Edges], succ: Mapping[int, Edges], suspects: Iterable[int], kept: Iterable[int]
+) -> set[int]:
+    """Those of the suspects that nobody waits for, and what only they wait for; nothing that is kept."""
+    kept, gone, stack = set(kept), set[int](), list(suspects)
+    while stack:
+        id = stack.pop()
+        if id in succ and id not in kept and id not in gone and gone.issuperset(succ[id]):
+            gone.add(id)
+            stack += pred[id]
+    return gone
+
+
+def walk(graph: Graph) -> Iterator[tuple[Graph, Node]]:
+    """Every node of a graph and of its subgraphs, outer before inner."""
+    for node in graph:
+        yield graph, node
+        for _, sub in node.graphs():
+            yield from walk(sub)

@@ -76,7 +76,7 @@ class _Recomputation:
         self.uniform = uniform
         self.source = source
         self.keep = cache(keep)
-        self.position = {id: i for i, id in enumerate(graph.order())}
+        self.position = {node: i for i, node in enumerate(graph.order())}
         self.home: dict[int, Group] = {}
         self.groups: dict[int, list[Group]] = {}
         self.users: defaultdict[Value, list[int]] = defaultdict(list)

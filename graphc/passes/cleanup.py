@@ -199,8 +199,9 @@ def cse(graph: Graph) -> Graph:
         attrs = (
             tuple([(k, repr(v) if isinstance(v, float) else v) for k, v in node.attrs.items()]) if node.attrs else ()
         )
-        key = (node.op.name, node.inputs, attrs, node.types)
-        first = seen.setdefault(key, node)
+        first = seen.setdefault((node.op.name, node.inputs, attrs), node)
+        if first.types != node.types:  # Declared ones: no rule says them.
+            first = seen.setdefault((node.op.name, node.inputs, attrs, node.types), node)
         if first is not node:
             copy = copy or graph.copy()
             copy.replace_node(id, first.outputs, "equal")
