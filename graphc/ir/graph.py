@@ -21,7 +21,7 @@ from graphc.ir.data import Data as Data
 from graphc.ir.node import Held, frozen, replaced
 from graphc.ir.node import Node as Node
 from graphc.ir.op import OpDef, get_op
-from graphc.ir.order import in_order, key_of, needed, unneeded
+from graphc.ir.order import in_order, needed, rank_of, unneeded
 from graphc.ir.parts import Edges as Edges
 from graphc.ir.parts import Ids as Ids
 from graphc.ir.parts import Origin as Origin
@@ -60,7 +60,7 @@ class Graph(Held):
         self._ops: frozenset[str] | None = None
         #: What may have lost its last user since the last `prune`: nothing else is dead. None: not known.
         self._suspects: set[int] | None = None
-        self._keys: dict[int, int] = {}  # By which nodes are put in order.
+        self._ranks: dict[int, int] = {}  # By which nodes are put in order, before their ids.
         #: Nodes whose users are written down for this graph alone; None: those of all are. See `copy`.
         self._own: set[int] | None = None
         self.frozen = False
@@ -127,7 +127,7 @@ class Graph(Held):
         together stands together, as far as operands and order edges allow. An op's `rush` goes before its region.
         """
         if self._order is None:
-            self._order = tuple(in_order(self._keys, self._succ, self._pred))
+            self._order = tuple(in_order(self._ranks, self._succ, self._pred))
             if len(self._order) < len(self):
                 cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(self._nx))
                 self._order = None
@@ -265,7 +265,7 @@ class Graph(Held):
             if own is not None:
                 own.add(id)
         self._data[id] = {"node": node}
-        self._keys[id] = key_of(node)
+        self._ranks[id] = rank_of(node)
         self._pred[id] = edges
         for p, edge in edges.items():
             users = succ[p] if own is None or p in own else self._users_of(p)
@@ -295,7 +295,7 @@ class Graph(Held):
             self._put(node)
         else:
             self._data[id] = {"node": node}  # What is there copies of the graph have, too.
-            self._keys[id] = key_of(node)
+            self._ranks[id] = rank_of(node)
         return node
 
     def note(self, rule: str, sources: Sequence[int], made: Sequence[int]) -> None:
@@ -367,7 +367,7 @@ class Graph(Held):
             for p in self._pred.pop(id):
                 if p in self._succ:
                     del self._users_of(p)[id]
-            del self._succ[id], self._data[id], self._keys[id]
+            del self._succ[id], self._data[id], self._ranks[id]
 
     def dead(self, keep: Iterable[int] = ()) -> list[int]:
         """Ids of the nodes that no result or update, nor what is to be kept, depends on; an input is never one."""
@@ -387,7 +387,7 @@ class Graph(Held):
         other.set_results(self.results, self.updates)
         other._hold(copied(self._nx))
         other._ids = self._ids
-        other._owners, other._keys = dict(self._owners), dict(self._keys)
+        other._owners, other._ranks = dict(self._owners), dict(self._ranks)
         other._order, other._ops = self._order, self._ops
         other._suspects = None if self._suspects is None else set(self._suspects)
         self._own, other._own = set(), set()

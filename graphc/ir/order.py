@@ -14,33 +14,34 @@ if TYPE_CHECKING:
     from graphc.ir.node import Node
 
 
-#: A key is the rank of a node times this, plus its id.
-_IDS = 1 << 48
 _RANK = {region: len(REGIONS) + rank for rank, region in enumerate(REGIONS)}
 
 
-def key_of(node: Node) -> int:
-    """By which the ready nodes are compared: an op's `rush` goes before its region, that before the id."""
-    return (_RANK[node.region] + node.op.rush * len(REGIONS)) * _IDS + node.id
+def rank_of(node: Node) -> int:
+    """By which ready nodes are compared, before their ids: an op's `rush` goes before its region."""
+    return _RANK[node.region] + node.op.rush * len(REGIONS)
 
 
-def in_order(keys: Mapping[int, int], succ: Mapping[int, Edges], pred: Mapping[int, Edges]) -> list[int]:
+def in_order(ranks: Mapping[int, int], succ: Mapping[int, Edges], pred: Mapping[int, Edges]) -> list[int]:
     """Kahn's algorithm over a heap of the ready nodes; what lies on or behind a cycle is left out. See `Graph.order`.
 
     networkx's lexicographical_topological_sort takes four times as long for the same order.
     """
     pop, push = heapq.heappop, heapq.heappush
+    bound = max(ranks, default=0) + 1
     waits = dict(zip(pred, map(len, pred.values()), strict=True))
-    ready = [keys[id] for id, count in waits.items() if not count]
+    ready = [ranks[id] * bound + id for id, count in waits.items() if not count]
     heapq.heapify(ready)
     done: list[int] = []
     while ready:
-        id = pop(ready) % _IDS
+        id = pop(ready) % bound
         done.append(id)
         for user in succ[id]:
-            left = waits[user] = waits[user] - 1
-            if not left:
-                push(ready, keys[user])
+            left = waits[user] - 1
+            if left:
+                waits[user] = left
+            else:
+                push(ready, ranks[user] * bound + user)
     return done
 
 
