@@ -73,10 +73,6 @@ class Adam(Optimizer):
         made: Tensor = lr * ops.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power)
         return made
 
-    def reads(self, index: int) -> tuple[Tensor, ...]:
-        top = () if self.vhat is None else (self.vhat[index],)
-        return self.parameters[index], self.moment1[index], self.moment2[index], *top
-
     @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
         place, gradient = self.place(gradient)
@@ -123,9 +119,6 @@ class AdaMax(Optimizer):
     def effective_rate(self, lr: Tensor) -> Tensor:
         made: Tensor = lr / (1.0 - ops.reshape(self.beta1_power, ()))
         return made
-
-    def reads(self, index: int) -> tuple[Tensor, ...]:
-        return self.parameters[index], self.moment1[index], self.moment2[index]
 
     @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence, Set
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -185,21 +184,8 @@ class Optimizer(MindSporeBase, Cell):
         self.advance()
         # Once for all parameters of one rate.
         effective = {key: self.effective_rate(rate) for key, rate in {id(rate): rate for rate in rates}.items()}
-        made = []
-        runs: dict[Hashable, Any] = {}
-        for i, g in enumerate(grads):
-            lr, read = effective[id(rates[i])], self.reads(i)
-            update = partial(self._updated, i, g, lr)
-            made.append(self.repeated(runs, i, "", update, (g, lr, *read)) if read else update())
-        return tuple(made)
-
-    def _updated(self, index: int, gradient: Tensor, lr: Tensor) -> Tensor:
-        made: Tensor = ops.depend(Tensor(True), self.update(index, gradient, lr))
-        return made
-
-    def reads(self, index: int) -> Sequence[Tensor]:
-        """The parameters that `update` reads and writes, if nothing else but the gradient and the rate tells what it does."""
-        return ()
+        updates = (self.update(i, g, effective[id(rates[i])]) for i, g in enumerate(grads))
+        return tuple(ops.depend(Tensor(True), written) for written in updates)
 
     def advance(self) -> None:
         """Write the state that changes once per step; called when global_step has been counted."""

@@ -37,9 +37,6 @@ class Momentum(Optimizer):
         self.use_nesterov = checks.boolean("Momentum", "use_nesterov", use_nesterov)
         self.moments = self.state("moments")
 
-    def reads(self, index: int) -> tuple[Tensor, ...]:
-        return self.parameters[index], self.moments[index], self.momentum
-
     @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
         weight, moment = self.weight(index), self.moments[index]
