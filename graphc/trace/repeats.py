@@ -101,7 +101,7 @@ def _recorded(
         for x, v in zip(tensors, values, strict=True)
     ]
     steps: list[Node | int] = []
-    for node in [graph.node(made_id) for made_id in range(first, graph.ids.next) if made_id in graph]:
+    for node in [graph.node(id) for id in range(first, graph.ids.next) if id in graph]:
         if node.op.name in ("Param", "Input"):
             if node.outputs[0] not in values:
                 return made, None
@@ -131,7 +131,7 @@ def _copied(recorder: GraphRecorder, run: Run, tensors: Sequence[Tensor], values
         if isinstance(step, int):
             now[run.values[step]] = recorder.resolve(tensors[step])
             continue
-        made = graph.repeat(step, [now.get(v, v) for v in step.inputs], [ids.get(p, p) for p in step.after])
+        made = graph.repeat(step, [now.get(v, v) for v in step.inputs], [ids.get(id, id) for id in step.after])
         ids[step.id] = made.id
         for old, new in zip(step.outputs, made.outputs, strict=True):
             now[old] = new
