@@ -5,7 +5,7 @@ What stands higher installs itself here, so that `ir`, `ops` and `nn` never impo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
@@ -36,14 +36,6 @@ class Recorder(Protocol):
     def record(
         self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
     ) -> tuple[Tensor, ...]: ...
-
-    def repeat(
-        self,
-        runs: dict[Hashable, Any],
-        key: Hashable,
-        function: Callable[[], Tensor],
-        tensors: Sequence[Tensor],
-    ) -> Tensor: ...
 
     def call_cell(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
 
@@ -89,19 +81,6 @@ def refuse(error: Exception) -> None:
     active = recorder.get()
     if active is None or not active.forgives(error, refused=True):
         raise error
-
-
-def repeated(
-    runs: dict[Hashable, Any],
-    key: Hashable,
-    function: Callable[[], Tensor],
-    tensors: Sequence[Tensor],
-) -> Tensor:
-    """function(), which reads these tensors and whose ops depend on nothing else but `key`: a trace copies what it recorded for
-    others of the same types. `runs` keeps that from one turn of a loop to the next.
-    """
-    active = recorder.get()
-    return function() if active is None else active.repeat(runs, key, function, tensors)
 
 
 #: Which part of a batch is computed, where it is taken in parts.

@@ -240,14 +240,6 @@ class Graph(Held):
             self._inputs.append(id)
         return node
 
-    def repeat(self, node: Node, inputs: Sequence[Value], after: Iterable[int] = ()) -> Node:
-        """Add a node like one of this graph without subgraphs, over operands of the same types: nothing is asked again."""
-        self._changing()
-        own = node.attrs, node.types, node.name, node.scope, node.loc, node.region, node.fwd, node.origin, node.ruled
-        made = frozen(self._ids.take(), node.op, tuple(inputs), tuple(after), *own)
-        self._put(made)
-        return made
-
     def _put(self, node: Node) -> None:
         """Write a node's record and derive its incoming edges."""
         id, edges, succ, own = node.id, node.edges(), self._succ, self._own

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -25,7 +25,6 @@ from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_leaves
 from graphc.processes import StageCut
 from graphc.trace.counted import Counting
-from graphc.trace.repeats import Run, repeat
 from graphc.trace.sizes import plain
 from graphc.trace.standins import DeferredDepend, Joined
 from graphc.trace.untrained import Request
@@ -147,15 +146,6 @@ class GraphRecorder(dispatch.Recorder):
         node = self.add_node(op, operands, attrs, after)
         numbers = bool(operands) and all([x.is_number for x in operands])
         return tuple([self.wrap(v, numbers) for v in node.outputs])
-
-    def repeat(
-        self,
-        runs: dict[Hashable, Run | None],
-        key: Hashable,
-        function: Callable[[], Tensor],
-        tensors: Sequence[Tensor],
-    ) -> Tensor:
-        return repeat(self, runs, key, function, tensors)
 
     def add_node(self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()) -> Node:
         """The node alone; an error names the operands as the user knows them."""

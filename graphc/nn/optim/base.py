@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -210,21 +210,6 @@ class Optimizer(MindSporeBase, Cell):
         is marked `by_element` can be shared out among processes.
         """
         raise ArgumentTypeError(f"{type(self).__name__} does not define update(index, gradient, lr)")
-
-    def repeated(
-        self,
-        runs: dict[Hashable, Any],
-        index: int,
-        key: Hashable,
-        update: Callable[[], Tensor],
-        tensors: Sequence[Tensor],
-    ) -> Tensor:
-        """update(), which writes parameter `index`, as `dispatch.repeated` does it; that of a class of the user's, which may do
-        anything, and that of a part run each time.
-        """
-        if self.cuts[index] is not None or not type(self).__module__.startswith("graphc.nn."):
-            return update()
-        return dispatch.repeated(runs, key, update, tensors)
 
     def parts(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """The gradients, of parameters whose updates are shared out this process's parts."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from functools import partial
 from typing import Any
 
 from graphc import ops
@@ -42,29 +40,23 @@ class _Decoupled(Optimizer):
         grads = self.gradients_centralization(self.checked(gradients))
         rates, decays = self.parameter_rates(), self.parameter_decays()
         ops.assign_add(self.global_step, 1)
+        beta1, beta2 = _number(self.beta1), _number(self.beta2)
         # Once for all parameters of one rate and decay.
         numbers = {(id(rate), id(decay)): (rate, decay) for rate, decay in zip(rates, decays, strict=True)}
         shared = {key: self.shared(*pair) for key, pair in numbers.items()}
         made = []
-        runs: dict[Hashable, Any] = {}
         for i, g in enumerate(self.parts(grads)):
-            key = id(rates[i]), id(decays[i])
-            read = [x for x in shared[key] if isinstance(x, Tensor)]
-            tensors = g, self.moments1[i], self.moments2[i], self.parameters[i], *read
-            made.append(self.repeated(runs, i, key, partial(self._update, i, g, shared[key]), tensors))
+            g32 = g if g.dtype == self.moments1[i].dtype else ops.cast(g, "float32")
+            m = self.moments1[i] * beta1 + g32 * rest(beta1)
+            v = self.moments2[i] * beta2 + ops.square(g32) * rest(beta2)
+            w = self.moved(self.weight(i), m, v, shared[id(rates[i]), id(decays[i])])
+            written = (
+                ops.assign(self.moments1[i], m),
+                ops.assign(self.moments2[i], v),
+                self.write(i, w),
+            )
+            made.append(ops.depend(Tensor(True), written))
         return tuple(made)
-
-    def _update(self, index: int, gradient: Tensor, shared: tuple[Any, ...]) -> Tensor:
-        """Write a parameter and its moments."""
-        moment1, moment2 = self.moments1[index], self.moments2[index]
-        beta1, beta2 = _number(self.beta1), _number(self.beta2)
-        g32 = gradient if gradient.dtype == moment1.dtype else ops.cast(gradient, "float32")
-        m = moment1 * beta1 + g32 * rest(beta1)
-        v = moment2 * beta2 + ops.square(g32) * rest(beta2)
-        w = self.moved(self.weight(index), m, v, shared)
-        written = ops.assign(moment1, m), ops.assign(moment2, v), self.write(index, w)
-        made: Tensor = ops.depend(Tensor(True), written)
-        return made
 
     def shared(self, lr: Tensor, decay: Decay) -> tuple[Any, ...]:
         """The numbers, without axes, that `moved` needs: made before the loops over the parameter, not between them."""

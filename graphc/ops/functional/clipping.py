@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -90,16 +89,11 @@ def global_norm(x: Sequence[Tensor]) -> Tensor:
     """The 2-norm of all elements of all tensors together: float32[]. Squares and the sum over one tensor are taken in
     that tensor's dtype (float16 may overflow to infinity), the rest in float32.
     """
-    runs: dict[Hashable, Any] = {}
-    squares = [dispatch.repeated(runs, "", partial(_squares, t), (t,)) for t in x]
+    squares = [cast(reduce_sum(square(t)), "float32") for t in x]
     total = squares[0]
     for s in squares[1:]:
         total = total + s
     return sqrt(total)
-
-
-def _squares(x: Tensor) -> Tensor:
-    return cast(reduce_sum(square(x)), "float32")
 
 
 def clip_by_global_norm(x: Tensors, clip_norm: float = 1.0, use_norm: None = None) -> Any:
