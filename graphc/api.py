@@ -151,7 +151,7 @@ class CompiledStep(Shown):
         lowered_at = time.perf_counter()
         program = self._lowered.program
         with failing("generating code", locations=self._locations, notes=notes_of(program), outermost=True, deep=True):
-            self._executable = build(program, checked=not on.jit, locations=self._locations())
+            self._executable = build(program, checked=not on.jit, locations=self._locations)
         self._calls = traced.calls
         self._profile: Profile | None = None
         self._nodes = self.graph.count()

@@ -35,9 +35,9 @@ _LINES = 12
 _LARGEST = 3
 
 
-def build(program: Program, *, checked: bool, locations: Mapping[int, Loc] = MappingProxyType({})) -> Executable:
+def build(program: Program, *, checked: bool, locations: Callable[[], Mapping[int, Loc]] = dict) -> Executable:
     """Compile a program, or take it from the object cache. Raises CompileError when the code generator refuses it, KernelError
-    when Numba refuses a kernel of the user's; `locations` are the user's lines by node id.
+    when Numba refuses a kernel of the user's; `locations` gives the user's lines by node id.
     """
     from graphc_codegen import CodegenError, compile_program
     from graphc_codegen import KernelError as Failed
@@ -45,7 +45,7 @@ def build(program: Program, *, checked: bool, locations: Mapping[int, Loc] = Map
     try:
         return compile_program(program, cache_dir=object_cache(), checked=checked, compile_threads=cpus())
     except Failed as error:
-        raise kernel_error(error, locations) from error
+        raise kernel_error(error, locations()) from error
     except CodegenError as error:
         raise CompileError(
             f"the code generator failed: {error}",

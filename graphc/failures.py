@@ -336,4 +336,4 @@ def _values(variables: Mapping[str, Any]) -> Iterator[Any]:
 
 def _is_node(value: Any) -> bool:
     """Whether a value is a node of the IR, about which this module knows nothing else."""
-    return type(value).__name__ == "Node" and type(value).__module__ == "graphc.ir.graph"
+    return type(value).__name__ == "Node" and type(value).__module__ == "graphc.ir.node"

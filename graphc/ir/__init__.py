@@ -2,8 +2,9 @@
 
 from graphc.ir.builder import Builder, Gradient, NodeView, inline
 from graphc.ir.equiv import difference, equal
-from graphc.ir.graph import REGIONS, Data, Graph, Ids, Node, Origin, Region, Replaced, Result, Update, Value, walk
+from graphc.ir.graph import REGIONS, Data, Graph, Ids, Node, Origin, Region, Replaced, Result, Update, Value
 from graphc.ir.op import NO_GRAD, REQUIRED, OpDef, Sample, all_ops, get_op, op
+from graphc.ir.order import walk
 from graphc.ir.parse import parse
 from graphc.ir.text import node_text, to_text
 from graphc.ir.types import TensorType, dtype_name, numpy_dtype, parse_type

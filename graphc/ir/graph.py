@@ -7,10 +7,8 @@ the records, here and nowhere else. Analyses are dicts that passes compute and r
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -20,8 +18,10 @@ from graphc.errors import GraphcError, Loc, VerifyError
 from graphc.grammar import REGIONS as REGIONS
 from graphc.grammar import Region as Region
 from graphc.ir.data import Data as Data
-from graphc.ir.op import ByAttributes, Lowering, OpDef, get_op
-from graphc.ir.parts import DATA, ORDER, copied
+from graphc.ir.node import Held, frozen, replaced
+from graphc.ir.node import Node as Node
+from graphc.ir.op import OpDef, get_op
+from graphc.ir.order import in_order, needed, rank_of, unneeded
 from graphc.ir.parts import Edges as Edges
 from graphc.ir.parts import Ids as Ids
 from graphc.ir.parts import Origin as Origin
@@ -29,131 +29,15 @@ from graphc.ir.parts import Replaced as Replaced
 from graphc.ir.parts import Result as Result
 from graphc.ir.parts import Update as Update
 from graphc.ir.parts import Value as Value
+from graphc.ir.parts import copied
 from graphc.ir.types import TensorType
 
 #: The record among a node's attributes.
 _RECORD = itemgetter("node")
 _NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
-_RANK = {region: rank for rank, region in enumerate(REGIONS)}
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One operation.
-
-    id        never reused, increasing: program order before any reordering
-    op        its declaration
-    inputs    data operands, in order
-    after     nodes that must run before this one although no data flows from them
-    attrs     frozen: numbers, strings, tuples, Data, frozen Graphs
-    types     of the results, by the op's type rule
-    name      the user's name for the value, where there is one
-    scope     path of the Cell that made it, e.g. "network.conv1"
-    loc       the user's line; a backward node has its forward node's
-    region    which part of a training step it belongs to
-    fwd       the forward node whose gradient it helps to compute
-    origin    the pass and rule that made it; None for the tracer
-    outputs   its results: derived, and read more often than anything else
-    """
-
-    id: int
-    op: OpDef
-    inputs: tuple[Value, ...]
-    after: tuple[int, ...]
-    attrs: Mapping[str, Any]
-    types: tuple[TensorType, ...]
-    name: str = ""
-    scope: str = ""
-    loc: Loc | None = None
-    region: Region = "forward"
-    fwd: int | None = None
-    origin: Origin | None = None
-    outputs: tuple[Value, ...] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "outputs", tuple([Value(self.id, i) for i in range(len(self.types))]))
-
-    @property
-    def type(self) -> TensorType:
-        """The type of the first result."""
-        return self.types[0]
-
-    @property
-    def lower(self) -> Lowering | None:
-        """How it becomes kernels."""
-        lower = self.op.lower
-        return lower if lower.__class__ is not ByAttributes else lower.choose(self.attrs)
-
-    def predecessors(self) -> dict[int, str]:
-        """The ids this node waits for, with the kind of edge."""
-        return {id: edge["kind"] for id, edge in self.edges().items()}
-
-    def edges(self) -> Edges:
-        """The edges into this node."""
-        edges = dict.fromkeys(self.after, ORDER)
-        for id, _ in self.inputs:
-            edges[id] = DATA
-        return edges
-
-    def graphs(self) -> list[tuple[str, Graph]]:
-        """The subgraphs among the attributes."""
-        return [(k, v) for k, v in self.attrs.items() if isinstance(v, Graph)] if self.attrs else []
-
-
-#: The fields of Node in the order in which `_frozen` takes them.
-_PLACES = {each.name: k for k, each in enumerate(each for each in fields(Node) if each.init)}
-_fields_of = attrgetter(*_PLACES)
-
-
-class _Draft:
-    """A Node that can still be written: setting the fields of a frozen record one by one takes four times as long."""
-
-    __slots__ = Node.__slots__
-
-
-def _frozen(
-    id: int,
-    op: OpDef,
-    inputs: tuple[Value, ...],
-    after: tuple[int, ...],
-    attrs: Mapping[str, Any],
-    types: tuple[TensorType, ...],
-    name: str,
-    scope: str,
-    loc: Loc | None,
-    region: Region,
-    fwd: int | None,
-    origin: Origin | None,
-) -> Node:
-    """Node(...), quicker."""
-    draft: Any = _Draft()
-    draft.id = id
-    draft.op = op
-    draft.inputs = inputs
-    draft.after = after
-    draft.attrs = attrs
-    draft.types = types
-    draft.name = name
-    draft.scope = scope
-    draft.loc = loc
-    draft.region = region
-    draft.fwd = fwd
-    draft.origin = origin
-    draft.outputs = (Value(id),) if len(types) == 1 else tuple([Value(id, i) for i in range(len(types))])
-    draft.__class__ = Node
-    node: Node = draft
-    return node
-
-
-def _replaced(node: Node, **changes: Any) -> Node:
-    """dataclasses.replace(node, **changes), quicker."""
-    values = list(_fields_of(node))
-    for name, value in changes.items():
-        values[_PLACES[name]] = value
-    return _frozen(*values)
-
-
-class Graph:
+class Graph(Held):
     """A mutable DAG of nodes with inputs, results and updates of parameters.
 
     inputs    ids of Input and Param nodes: the signature, in order
@@ -174,6 +58,11 @@ class Graph:
         self._ids = ids or Ids()
         self._order: tuple[int, ...] | None = None
         self._ops: frozenset[str] | None = None
+        #: What may have lost its last user since the last `prune`: nothing else is dead. None: not known.
+        self._suspects: set[int] | None = None
+        self._ranks: dict[int, int] = {}  # By which nodes are put in order, before their ids.
+        #: Nodes whose users are written down for this graph alone; None: those of all are. See `copy`.
+        self._own: set[int] | None = None
         self.frozen = False
 
     def _hold(self, store: nx.DiGraph[int]) -> None:
@@ -193,6 +82,7 @@ class Graph:
     @inputs.setter
     def inputs(self, ids: Iterable[int]) -> None:
         self._inputs = list(ids)
+        self._suspects = None
 
     @property
     def ids(self) -> Ids:
@@ -237,36 +127,12 @@ class Graph:
         together stands together, as far as operands and order edges allow. An op's `rush` goes before its region.
         """
         if self._order is None:
-            self._order = tuple(self._sorted())
+            self._order = tuple(in_order(self._ranks, self._succ, self._pred))
             if len(self._order) < len(self):
                 cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(self._nx))
                 self._order = None
                 raise VerifyError(f"graph @{self.name} has a cycle: {cycle}")
         return self._order
-
-    def _sorted(self) -> list[int]:
-        """Kahn's algorithm over a heap of the ready nodes; what lies on or behind a cycle is left out.
-
-        networkx's lexicographical_topological_sort takes four times as long for the same order.
-        """
-        succ, pop, push = self._succ, heapq.heappop, heapq.heappush
-        bound = max(self._data, default=0) + 1
-        first = {region: (len(REGIONS) + rank) * bound for region, rank in _RANK.items()}
-        rush = len(REGIONS) * bound
-        nodes = zip(self._data, self.nodes(), strict=True)
-        keys = {id: first[node.region] + node.op.rush * rush + id for id, node in nodes}
-        waits = {id: len(predecessors) for id, predecessors in self._pred.items()}
-        ready = [keys[id] for id, count in waits.items() if not count]
-        heapq.heapify(ready)
-        done: list[int] = []
-        while ready:
-            id = pop(ready) % bound
-            done.append(id)
-            for user in succ[id]:
-                left = waits[user] = waits[user] - 1
-                if not left:
-                    push(ready, keys[user])
-        return done
 
     def __iter__(self) -> Iterator[Node]:
         """The nodes in topological order."""
@@ -307,6 +173,17 @@ class Graph:
             raise VerifyError(f"graph @{self.name} is frozen and cannot be changed; change a copy()")
         self._order = self._ops = None
 
+    def _suspect(self, ids: Iterable[int]) -> None:
+        if self._suspects is not None:
+            self._suspects.update(ids)
+
+    def _users_of(self, id: int) -> Edges:
+        """The edges out of a node, to be changed."""
+        if self._own is not None and id not in self._own:
+            self._succ[id] = self._succ[id].copy()
+            self._own.add(id)
+        return self._succ[id]
+
     def add(
         self,
         op: OpDef | str,
@@ -332,12 +209,15 @@ class Graph:
         self._changing()
         definition = get_op(op) if isinstance(op, str) else op
         inputs = tuple(inputs)
+        ruled: tuple[TensorType, ...] | None = None
         try:
             definition.check_arity(len(inputs))
             full = definition.complete(attrs or {})
-            if definition.infer is not None and not trusted:
+            if definition.infer is None or not trusted:
                 data = self._data
-                types = definition.result_types(tuple([data[id]["node"].types[slot] for id, slot in inputs]), full)
+                ruled = tuple([data[id]["node"].types[slot] for id, slot in inputs])
+            if definition.infer is not None and ruled is not None:
+                types = definition.result_types(ruled, full)
             elif types is None:
                 raise VerifyError(f"{definition.name} needs declared types")
         except GraphcError as error:
@@ -348,11 +228,13 @@ class Graph:
         id = self._ids.take(id)
         unique_after = tuple(dict.fromkeys(after)) if after else ()
         attributes = MappingProxyType(full) if full else _NO_ATTRS
-        node = _frozen(id, definition, inputs, unique_after, attributes, types, name, scope, loc, region, fwd, origin)
         for subgraph in full.values():
             if isinstance(subgraph, Graph):
                 subgraph.freeze()
-                self._owners[id] = None
+                self._owners[id] = ruled = None
+        node = frozen(
+            id, definition, inputs, unique_after, attributes, types, name, scope, loc, region, fwd, origin, ruled
+        )
         self._put(node)
         if definition.name in ("Input", "Param"):
             self._inputs.append(id)
@@ -360,20 +242,26 @@ class Graph:
 
     def _put(self, node: Node) -> None:
         """Write a node's record and derive its incoming edges."""
-        id, edges, succ = node.id, node.edges(), self._succ
+        id, edges, succ, own = node.id, node.edges(), self._succ, self._own
         if not edges.keys() <= self._data.keys():
             missing = next(p for p in edges if p not in self._data)
             raise VerifyError(f"%{id} {node.op.name} uses %{missing}, which is not in graph @{self.name}")
         # As networkx does, which looks at all that could be given to it.
         if id in self._data:
+            self._suspect(self._pred[id])
             for p in self._pred[id]:
-                del succ[p][id]
+                del self._users_of(p)[id]
         else:
+            self._suspect((id,))
             succ[id] = {}
+            if own is not None:
+                own.add(id)
         self._data[id] = {"node": node}
+        self._ranks[id] = rank_of(node)
         self._pred[id] = edges
         for p, edge in edges.items():
-            succ[p][id] = edge
+            users = succ[p] if own is None or p in own else self._users_of(p)
+            users[id] = edge
 
     def set_node(
         self,
@@ -392,13 +280,14 @@ class Graph:
             fields["after"] = tuple(dict.fromkeys(after))
         if "attrs" in fields:
             fields["attrs"] = MappingProxyType(fields["attrs"])
-        node = _replaced(self.node(id), **fields)
+        node = replaced(self.node(id), **fields)
         if node.graphs():
             self._owners[id] = None
         if rewired:
             self._put(node)
         else:
             self._data[id] = {"node": node}  # What is there copies of the graph have, too.
+            self._ranks[id] = rank_of(node)
         return node
 
     def note(self, rule: str, sources: Sequence[int], made: Sequence[int]) -> None:
@@ -432,6 +321,7 @@ class Graph:
 
     def set_results(self, results: Iterable[tuple[str, Value]], updates: Iterable[tuple[int, Value]] = ()) -> None:
         self._changing()
+        self._suspect(self.ends)
         self.results = tuple(Result(*r) for r in results)
         self.updates = tuple(Update(*u) for u in updates)
         self.ends = {r.value.node for r in self.results} | {u.value.node for u in self.updates}
@@ -439,11 +329,12 @@ class Graph:
     def prune(self, keep: Iterable[int] = ()) -> int:
         """Remove the nodes that no result or update, nor what is to be kept, depends on; inputs stay. Returns how many went."""
         self._changing()
+        keep = tuple(keep)
         dead = self.dead(keep)
         self._remove(dead)
-        for node in list(self.nodes()):
-            if node.fwd is not None and node.fwd not in self:
-                self.set_node(node.id, fwd=None)
+        for node in [n for n in self.nodes() if n.fwd is not None and n.fwd not in self._data]:
+            self.set_node(node.id, fwd=None)
+        self._suspects = set(keep)
         return len(dead)
 
     def drop(self, ids: Iterable[int]) -> None:
@@ -453,6 +344,7 @@ class Graph:
         until `prune`.
         """
         self._changing()
+        self._suspects = None
         stack = list(ids)
         while stack:
             id = stack.pop()
@@ -465,31 +357,32 @@ class Graph:
         """Remove nodes for which nobody waits but others of them."""
         for id in ids:
             for p in self._pred.pop(id):
-                users = self._succ.get(p)
-                if users is not None:
-                    del users[id]
-            del self._succ[id], self._data[id]
+                if p in self._succ:
+                    del self._users_of(p)[id]
+            del self._succ[id], self._data[id], self._ranks[id]
 
     def dead(self, keep: Iterable[int] = ()) -> list[int]:
         """Ids of the nodes that no result or update, nor what is to be kept, depends on; an input is never one."""
-        stack = [*self.inputs, *self.ends, *keep]
-        live = set(stack)
-        while stack:
-            for p in self._pred[stack.pop()]:
-                if p not in live:
-                    live.add(p)
-                    stack.append(p)
+        kept = [*self._inputs, *self.ends, *keep]
+        if self._suspects is not None:
+            gone = unneeded(self._pred, self._succ, self._suspects, kept) if self._suspects else ()
+            return [i for i in self._data if i in gone] if gone else []
+        live = needed(self._pred, kept)
         return [i for i in self._data if i not in live]
 
     def copy(self) -> Graph:
-        """A mutable copy with the same ids. Nodes are shared: they are frozen."""
+        """A mutable copy with the same ids. Nodes are shared: they are frozen. So are the users of a node, until one of the
+        two graphs changes them: the other keeps what it has.
+        """
         other = Graph(self.name)
         other.inputs = self.inputs
         other.set_results(self.results, self.updates)
         other._hold(copied(self._nx))
         other._ids = self._ids
-        other._owners = dict(self._owners)
+        other._owners, other._ranks = dict(self._owners), dict(self._ranks)
         other._order, other._ops = self._order, self._ops
+        other._suspects = None if self._suspects is None else set(self._suspects)
+        self._own, other._own = set(), set()
         return other
 
     def freeze(self) -> Graph:
@@ -499,11 +392,3 @@ class Graph:
             nx.freeze(self._nx)
             self.frozen = True
         return self
-
-
-def walk(graph: Graph) -> Iterator[tuple[Graph, Node]]:
-    """Every node of a graph and of its subgraphs, outer before inner."""
-    for node in graph:
-        yield graph, node
-        for _, sub in node.graphs():
-            yield from walk(sub)

@@ -70,12 +70,12 @@ class Ids:
 
 
 def copied(store: Any) -> nx.DiGraph[int]:
-    """What `store.copy()` gives, in a tenth of its time, but for one thing: attributes, and the edges into a node, are shared.
-    A graph replaces them, it does not change them.
+    """What `store.copy()` gives, in a tenth of its time, but for one thing: attributes and edges are shared. A graph replaces
+    attributes and the edges into a node, it does not change them; it copies the edges out of one before it does.
     """
     made: Any = nx.DiGraph()
     made._node.update(store._node)
     made._pred.update(store._pred)
-    made._succ.update({id: users.copy() for id, users in store._succ.items()})
+    made._succ.update(store._succ)
     copy: nx.DiGraph[int] = made
     return copy

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import networkx as nx
 
 from graphc.errors import GraphcError, VerifyError
 from graphc.ir.graph import Edges, Graph, Node, Value
+from graphc.ir.parts import DATA, ORDER
 from graphc.ir.text import node_text
 from graphc.ir.types import TensorType
 
 Problem = tuple[Node | None, str | GraphcError]
 
 
-class Proof(NamedTuple):
-    """A record that agreed with its op's declaration, the edges that it asks for and the types that its operands had."""
-
-    node: Node
-    edges: Edges
-    operands: tuple[TensorType, ...]
-
-
-#: By id, see `verify`.
-Proven = dict[int, Proof]
-
-
-def verify(graph: Graph, *, ordered_writes: bool = False, proven: Proven | None = None) -> None:
+def verify(graph: Graph, *, ordered_writes: bool = False) -> None:
     """Raise VerifyError listing everything that is wrong with a graph and its subgraphs.
 
     Where all that is wrong is a user's doing, such as an overflow check out of order, the error is the one made for users.
@@ -37,11 +25,9 @@ def verify(graph: Graph, *, ordered_writes: bool = False, proven: Proven | None 
     says; every op's own check; ids are used once. With `ordered_writes` also: every reader of a parameter's old value
     runs before the node that writes it.
 
-    Records are immutable, and a type rule sees nothing but the record and its operands' types. So for graphs verified one
-    after the other, as between passes, `proven` remembers what has agreed, and the rules run only for what is new. All else
-    is checked anew.
+    Records are immutable, and a type rule sees nothing but the record and its operands' types. So rules run only where the record
+    does not say that one has given its types for those of its operands. All else is checked anew.
     """
-    proven = {} if proven is None else proven
     problems: list[Problem] = []
     seen: set[int] = set()
     graphs = [graph]
@@ -50,12 +36,11 @@ def verify(graph: Graph, *, ordered_writes: bool = False, proven: Proven | None 
         problems += misplaced
         if misplaced:
             continue  # Nothing else can be read.
-        problems += _graph_problems(owner, nodes, ordered_writes, proven)
+        problems += _graph_problems(owner, nodes, ordered_writes)
         problems += ((nodes[id], "its id is used twice in the program") for id in sorted(seen & nodes.keys()))
         seen.update(nodes)
-        # What has a proof has no subgraphs.
-        others = [n for n in nodes.values() if n.attrs and (n.id not in proven or proven[n.id].node is not n)]
-        for node in sorted(others, key=lambda n: n.id):
+        # A rule that has seen a subgraph is none that is remembered.
+        for node in sorted([n for n in nodes.values() if n.attrs and n.ruled is None], key=lambda n: n.id):
             for name, sub in node.graphs():
                 if not sub.frozen:
                     problems.append((node, f"its subgraph {name} is not frozen"))
@@ -103,25 +88,47 @@ def _stored(graph: Graph) -> tuple[dict[int, Node], list[Problem]]:
     return nodes, problems
 
 
-def _graph_problems(graph: Graph, nodes: dict[int, Node], ordered_writes: bool, proven: Proven) -> Iterator[Problem]:
-    # Where every edge goes forward in the graph's order there is no cycle.
-    acyclic = _is_ordered(graph) or nx.is_directed_acyclic_graph(graph.nx)
-    if not acyclic:
-        cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(graph.nx))
-        yield None, f"graph @{graph.name} has a cycle: {cycle}"
-    for id in sorted(nodes):
-        node, edges, proof = nodes[id], graph.edges_into(id), proven.get(id)
-        if proof is not None and _holds(proof, node, edges, nodes):
-            problems = []
-        else:
-            problems = _node_problems(node, edges, nodes, proven)
-        if acyclic and not problems and node.op.check is not None:
-            problems = list(node.op.check(graph, node))
-        if problems:
+def _graph_problems(graph: Graph, nodes: dict[int, Node], ordered_writes: bool) -> Iterator[Problem]:
+    acyclic = True
+    if not _is_sound(graph, nodes):
+        # Where every edge goes forward in the graph's order there is no cycle.
+        acyclic = _is_ordered(graph) or nx.is_directed_acyclic_graph(graph.nx)
+        if not acyclic:
+            cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(graph.nx))
+            yield None, f"graph @{graph.name} has a cycle: {cycle}"
+        for id in sorted(nodes):
+            node = nodes[id]
+            problems = _node_problems(node, graph.edges_into(id), nodes)
+            if acyclic and not problems and node.op.check is not None:
+                problems = list(node.op.check(graph, node))
             yield from [(node, problem) for problem in problems]
     yield from ((None, p) for p in _signature_problems(graph, nodes))
     if ordered_writes and acyclic:
         yield from _write_problems(graph)
+
+
+def _is_sound(graph: Graph, nodes: dict[int, Node]) -> bool:
+    """Whether all is well with nodes and edges: found in one walk in the graph's order, or else not told."""
+    done: dict[int, tuple[TensorType, ...]] = {}
+    try:
+        for id in graph.order():
+            node, edges = nodes[id], graph.edges_into(id)
+            asked = dict.fromkeys(node.after, ORDER) if node.after else {}
+            operands = []
+            for producer, slot in node.inputs:
+                asked[producer] = DATA
+                operands.append(done[producer][slot])
+            known = node.ruled == tuple(operands) and edges == asked and (node.fwd is None or node.fwd in nodes)
+            if not known and _node_problems(node, edges, nodes):
+                return False
+            if node.after and (node.op.name in ("Input", "Param") or not done.keys() >= {*node.after}):
+                return False
+            if node.op.check is not None and any(True for _ in node.op.check(graph, node)):
+                return False
+            done[id] = node.types
+    except (LookupError, VerifyError):  # Of what is not there, or not yet; or the order has a cycle.
+        return False
+    return len(done) == len(nodes) == len(graph)
 
 
 def _exists(graph: Graph, value: Value) -> bool:
@@ -143,22 +150,10 @@ def _is_ordered(graph: Graph) -> bool:
     return True
 
 
-def _holds(proof: Proof, node: Node, edges: Edges, nodes: dict[int, Node]) -> bool:
-    """Whether a proof is one of this record, among `nodes` that leave it as it was."""
-    if proof.node is not node or edges != proof.edges or (node.fwd is not None and node.fwd not in nodes):
-        return False
-    try:
-        operands = tuple([nodes[id].types[slot] for id, slot in node.inputs])
-    except LookupError:
-        return False
-    return operands == proof.operands
-
-
-def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node], proven: Proven) -> list[str | GraphcError]:
+def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node]) -> list[str | GraphcError]:
     """What is wrong with one of a graph's `nodes`, the edges into which are `edges`."""
     problems: list[str | GraphcError] = []
-    asked = node.edges()
-    if edges != asked:
+    if edges != node.edges():
         problems.append("its edges differ from its operands")
     if node.after and node.op.name in ("Input", "Param"):
         problems.append("it comes from outside and cannot wait for a node")
@@ -172,8 +167,6 @@ def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node], proven: Pro
     problem = _declaration_problem(node, operands)
     if problem is not None:
         problems.append(problem)
-    elif not problems and not node.graphs():  # What a rule finds in a subgraph is not in the record.
-        proven[node.id] = Proof(node, asked, operands)
     return problems
 
 

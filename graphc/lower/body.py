@@ -25,6 +25,17 @@ from graphc.lower.views import Views
 from graphc_codegen.program import Call, If, Stmt, While
 
 
+class _Sources(dict[Value, Value]):
+    """Values by what is made of them, found when they are first asked for."""
+
+    def __init__(self, find: Callable[[Value], Value]) -> None:
+        self.find = find
+
+    def __missing__(self, value: Value) -> Value:
+        found = self[value] = self.find(value)
+        return found
+
+
 @dataclass(slots=True)
 class Body:
     """One body while it is lowered.
@@ -47,11 +58,13 @@ class Body:
     leaving: set[Value] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
     views: Views = field(init=False)
-    _sources: dict[Value, Value] = field(default_factory=dict)
+    #: The value whose memory holds another: behind aliases and views, and behind Assign the assigned value.
+    source: Callable[[Value], Value] = field(init=False)
 
     def __post_init__(self) -> None:
         self.leaving = {r.value for r in self.graph.results} | {v for v, _ in self.targets}
         self.views = Views(self.graph, self.leaving)
+        self.source = _Sources(self._behind).__getitem__
 
     def run(self) -> list[Stmt]:
         """Emit everything; returns the statements."""
@@ -102,21 +115,15 @@ class Body:
         lower = node.lower
         return isinstance(lower, Alias) or _is_in_place(lower) or node.id in self.views.nodes
 
-    def source(self, value: Value) -> Value:
-        """The value whose memory holds this one: behind aliases and views, and behind Assign the assigned value."""
-        found = self._sources.get(value)
-        if found is not None:
-            return found
-        found = value
+    def _behind(self, value: Value) -> Value:
         while True:
-            node = self.graph.node(found.node)
+            node = self.graph.node(value.node)
             if node.op.name == "Assign":
-                found = node.inputs[1]
+                value = node.inputs[1]
             elif self._is_alias(node):
-                found = node.inputs[0]
+                value = node.inputs[0]
             else:
-                self._sources[value] = found
-                return found
+                return value
 
     def of(self, value: Value) -> int:
         """The buffer that holds a value; constants are placed on first use."""

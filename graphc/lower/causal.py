@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -36,20 +36,24 @@ def mark_causal(body: Statements, context: Context) -> Statements:
 
     b2 is the mask.
     """
-    return _block(body, uses(body, context.results), context.constants)
+    return _block(body, uses(body, context.results), context)
 
 
-def _block(body: Statements, count: Counter[int], constants: Mapping[int, Array]) -> Statements:
+def _block(body: Statements, count: Counter[int], context: Context) -> Statements:
     done = [
-        stmt if isinstance(stmt, Call) else with_blocks(stmt, lambda block: _block(block, count, constants))
+        stmt if isinstance(stmt, Call) else with_blocks(stmt, lambda block: _block(block, count, context))
         for stmt in body
     ]
     softmaxes = [at for at, stmt in enumerate(done) if isinstance(stmt, Call) and stmt.kernel.family == "softmax"]
     if softmaxes:
-        block = _Block(done, count, constants)
+        block = _Block(done, count, context)
         for at in softmaxes:
             block.softmax(at)
     return tuple(done)
+
+
+def _told(kernel: NamedKernel, what: tuple[str, Param]) -> NamedKernel:
+    return NamedKernel(kernel.name, (*kernel.params, what))
 
 
 @dataclass(slots=True)
@@ -58,7 +62,7 @@ class _Block:
 
     body: list[Stmt]
     count: Counter[int]
-    constants: Mapping[int, Array]
+    context: Context
     writers: dict[int, list[int]] = field(default_factory=dict)
     readers: dict[int, list[int]] = field(default_factory=dict)
 
@@ -102,7 +106,7 @@ class _Block:
         call = self.body[at]
         assert isinstance(call, Call)
         assert isinstance(call.kernel, NamedKernel)
-        self.body[at] = replace(call, kernel=NamedKernel(call.kernel.name, (*call.kernel.params, what)))
+        self.body[at] = replace(call, kernel=self.context.once(_told, call.kernel, how=(what,)))
 
     def _maker(self, buffer: int, reader: int) -> int | None:
         """The call that makes a buffer which nobody reads but `reader`."""
@@ -138,7 +142,7 @@ class _Block:
             if instr.op != "input":
                 return None
             buffer, strides = inputs[int(instr.imm or 0)]
-            array = self.constants.get(buffer)
+            array = self.context.constants.get(buffer)
             if array is None or not strides or any(strides[:-2]):
                 return None
             down, across = strides[-2:]

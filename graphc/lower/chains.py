@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from graphc.lower.buffers import Buffers
 from graphc.lower.recompute import SMALLEST
@@ -61,14 +62,13 @@ def chain_loops(body: Statements, context: Context) -> Statements:
     after:   b3 = chain(b0) by the first 1 axes     p0 = reduce(b0)  b3 = map(b0, p0)
     """
     longest = context.cache // _OF_CACHE if context.cache >= _LARGE_CACHE else _LONGEST
-    return _Chains(uses(body, context.results), context.buffers, context.most_threads, longest).block(body)
+    return _Chains(uses(body, context.results), context, longest).block(body)
 
 
 @dataclass(slots=True)
 class _Chains:
     count: Counter[int]
-    buffers: Buffers
-    threads: int
+    context: Context
     longest: int
 
     def block(self, body: Statements) -> Statements:
@@ -83,7 +83,7 @@ class _Chains:
             if isinstance(stmt, Call) and isinstance(stmt.kernel, LoopKernel):
                 # What the call depends on stands at or before this place.
                 after = max([wrote.get(b, -1) for b in inputs] + [used.get(b, -1) for b in outputs], default=-1)
-                beside = [used.get(b, -1) for b in inputs if self.buffers.type(b).size >= SMALLEST]
+                beside = [used.get(b, -1) for b in inputs if self.context.buffers.type(b).size >= SMALLEST]
                 begun = _begun(stmt, stmt.kernel)
                 for at in sorted({after, max((after, *beside))}, reverse=True):
                     if at >= open_from and self._extended(done[at], begun):
@@ -115,7 +115,8 @@ class _Chains:
             return False
         while rows and not _in_rows(call, loop, chain.written, rows):
             rows -= 1
-        longest = self.longest if _read_again([loop, *(c.kernel for c in chain.calls)]) else _LONGEST
+        again = self.context.once(_read_again, loop, *(c.kernel for c in chain.calls))
+        longest = self.longest if again else _LONGEST
         if not rows or not self._pays(turns, math.prod(domain[:rows]), longest):
             return False
         chain.calls.append(call)
@@ -125,7 +126,7 @@ class _Chains:
 
     def _pays(self, turns: int, rows: int, longest: int) -> bool:
         """Whether there is enough to do, and rows are many, neither short nor long; `turns` are those of the largest loop."""
-        enough = turns >= SMALLEST and rows >= max(_LEAST_ROWS, 4 * self.threads)
+        enough = turns >= SMALLEST and rows >= max(_LEAST_ROWS, 4 * self.context.most_threads)
         return enough and _SHORTEST <= turns // rows <= longest
 
     def _joined(self, group: _Chain) -> Call:
@@ -135,11 +136,12 @@ class _Chains:
         loops = tuple(c.kernel for c in calls if isinstance(c.kernel, LoopKernel))
         made = [b for c in calls for b in operands(c)[1]]
         rows = self._apart(group, loops)
-        private = _private(calls, loops, rows, self.count, self.buffers)
+        private = _private(calls, loops, rows, self.count, self.context.buffers)
         args = list(dict.fromkeys(b for c in calls for b in operands(c)[0] if b not in made))
         args += [b for b in made if b not in private]
         number = {b: k for k, b in enumerate([*args, *private])}
-        kernel = ChainKernel(rows, loops, tuple(tuple(number[b] for b in c.args) for c in calls), len(private))
+        places = tuple([tuple([number[b] for b in c.args]) for c in calls])
+        kernel = self.context.once(_chained, *loops, how=(rows, places, len(private)))
         return Call(kernel, tuple(args), ", ".join(c.note for c in calls), nodes=nodes_of(*calls))
 
     def _apart(self, group: _Chain, loops: Sequence[LoopKernel]) -> int:
@@ -151,9 +153,14 @@ class _Chains:
         while rows > 1 and beside < _BESIDE and any(_lies_across(a, rows, beside) for a in summed):
             rows -= 1
             beside *= domain[rows]
-        enough = math.prod(domain[:rows]) >= 4 * self.threads
+        enough = math.prod(domain[:rows]) >= 4 * self.context.most_threads
         pairs = zip(group.calls, loops, strict=True)
         return rows if enough and all(_in_rows(c, loop, group.written, rows) for c, loop in pairs) else group.rows
+
+
+def _chained(*what: Any) -> ChainKernel:
+    *loops, rows, places, private = what
+    return ChainKernel(rows, tuple(loops), places, private)
 
 
 def _lies_across(access: Access, rows: int, beside: int) -> bool:
@@ -161,7 +168,7 @@ def _lies_across(access: Access, rows: int, beside: int) -> bool:
     return access.strides[rows - 1] == beside < max(map(abs, access.strides[rows:]), default=0)
 
 
-def _read_again(loops: Sequence[Kernel]) -> bool:
+def _read_again(*loops: Kernel) -> bool:
     """Whether a row, however long, is read by some loops behind a reduction of it, and in each once.
 
     Copies gain nothing from each other. Loops over pairs have operands that are read for every row.

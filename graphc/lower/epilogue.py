@@ -41,7 +41,7 @@ def absorb_loops(body: Statements, context: Context) -> Statements:
     before:  b3 = gemm(b0, b1) {m=4, n=8, k=3}      b4 = map(b3, b2)  t2 = add(x0, x1)  t3 = max(t2, 0.0)
     after:   b4 = gemm(b0, b1, b2) {m=4, n=8, k=3, extras=((0, 0, 1),), stores=(3,)}  t2 = add(x0, x1)  t3 = max(t2, 0.0)
     """
-    return _absorb(body, uses(body, context.results))
+    return _absorb(body, uses(body, context.results), context)
 
 
 @dataclass(slots=True)
@@ -92,12 +92,16 @@ class _Done:
         return free and self.block < at
 
 
-def _absorb(body: Statements, count: Counter[int]) -> Statements:
+def _absorb(body: Statements, count: Counter[int], context: Context) -> Statements:
     done = _Done()
     for stmt in body:
         if not isinstance(stmt, Call):
-            stmt = with_blocks(stmt, lambda block: _absorb(block, count))
-        elif isinstance(stmt.kernel, LoopKernel) and not any(stmt.kernel.reduced) and _absorb_loop(stmt, done, count):
+            stmt = with_blocks(stmt, lambda block: _absorb(block, count, context))
+        elif (
+            isinstance(stmt.kernel, LoopKernel)
+            and not any(stmt.kernel.reduced)
+            and _absorb_loop(stmt, done, count, context)
+        ):
             continue
         if isinstance(stmt, Call) and isinstance(stmt.kernel, NamedKernel) and _takes_epilogue(stmt.kernel):
             done.made[stmt.args[-1]] = len(done.body)
@@ -105,7 +109,7 @@ def _absorb(body: Statements, count: Counter[int]) -> Statements:
     return tuple(s for s in done.body if s is not None)
 
 
-def _absorb_loop(loop: Call, done: _Done, count: Counter[int]) -> bool:
+def _absorb_loop(loop: Call, done: _Done, count: Counter[int], context: Context) -> bool:
     """Put a loop and a kernel that makes one of its operands into `done` as one call, if there is such a kernel.
 
     Rather at the kernel's place than at the loop's: there the kernel's operands have just been used.
@@ -114,7 +118,7 @@ def _absorb_loop(loop: Call, done: _Done, count: Counter[int]) -> bool:
         producer = done.body[at]
         assert isinstance(producer, Call)
         early, late = done.may_rise(at, loop), done.may_move(at, producer)
-        joined = _joined(producer, loop, count) if early or late else None
+        joined = _joined(producer, loop, count, context) if early or late else None
         if joined is None:
             continue
         del done.made[producer.args[-1]]
@@ -129,50 +133,64 @@ def _takes_epilogue(kernel: NamedKernel) -> bool:
     return result_domain(kernel) is not None and "epilogue" not in dict(kernel.params)
 
 
-def _joined(producer: Call, loop: Call, count: Counter[int]) -> Call | None:
+def _joined(producer: Call, loop: Call, count: Counter[int], context: Context) -> Call | None:
     """Both calls in one; None where the loop does not fit."""
     kernel, named = loop.kernel, producer.kernel
     assert isinstance(kernel, LoopKernel)
     assert isinstance(named, NamedKernel)
     inputs, (*scratch, result) = operands(producer)
     read, outputs = operands(loop)
-    domain = result_domain(named)
-    if domain is None or read.count(result) != 1 or not _fits(kernel, domain):
-        return None
-    if named.name == "gemm" and weight(kernel) > _MOST_AFTER_GEMM:
+    if read.count(result) != 1:
         return None
     if set(outputs) & {*inputs, result}:  # The kernel might still read there.
         return None
     own = read.index(result)
+    over = tuple([b in outputs for b in read])
+    kept = count[result] > 2  # Somebody else reads the result itself.
+    joined = context.once(_with_epilogue, named, kernel, how=(len(producer.args) - 1, own, over, kept))
+    if joined is None:
+        return None
+    others = [b for k, b in enumerate(read) if k != own]
+    return Call(
+        joined,
+        (*inputs, *others, *scratch, *outputs, *((result,) if kept else ())),
+        f"{producer.note}, {loop.note}",
+        nodes=nodes_of(producer, loop),
+    )
+
+
+def _with_epilogue(
+    named: NamedKernel, kernel: LoopKernel, result: int, own: int, over: Sequence[bool], kept: bool
+) -> NamedKernel | None:
+    """A kernel whose operand `result` a loop reads as its operand `own`, with that loop; it writes over those operands that
+    are `over`, and the result itself is `kept`. None where the loop does not fit.
+    """
+    domain = result_domain(named)
+    if domain is None or not _fits(kernel, domain) or (named.name == "gemm" and weight(kernel) > _MOST_AFTER_GEMM):
+        return None
     if _regrouped(kernel.inputs[own], kernel.domain, domain) != row_major(domain):
         return None
-    others = [k for k in range(len(read)) if k != own]
+    others = [k for k in range(len(over)) if k != own]
     extras = [_regrouped(kernel.inputs[k], kernel.domain, domain) for k in others]
     if any(e is None or e[-1] not in (0, 1) for e in extras):
         return None
-    over = [e for k, e in zip(others, extras, strict=True) if read[k] in outputs]
-    if over and not (may_overwrite(named) and all(e == row_major(domain) for e in over)):
+    written_over = [e for k, e in zip(others, extras, strict=True) if over[k]]
+    if written_over and not (may_overwrite(named) and all(e == row_major(domain) for e in written_over)):
         return None
     if any(kernel.inputs[k].size != _reach(e, domain) for k, e in zip(others, extras, strict=True) if e is not None):
         return None  # A part of a larger buffer.
     number = {own: 0} | {k: 1 + n for n, k in enumerate(others)}
     body = tuple(replace(i, imm=number[int(i.imm or 0)]) if i.op == "input" else i for i in kernel.body)
-    stores, targets = [o.value for o in kernel.outputs], list(outputs)
-    if count[result] > 2:  # Somebody else reads the result itself.
+    stores = [o.value for o in kernel.outputs]
+    if kept:
         stores.append(next(k for k, i in enumerate(body) if i.op == "input" and i.imm == 0))
-        targets.append(result)
     params = (
-        *_in_float32(named, len(producer.args) - 1),
+        *_in_float32(named, result),
         ("epilogue", body),
         ("extras", tuple(extras)),
         ("stores", tuple(stores)),
     )
-    return Call(
-        NamedKernel(named.name, params),  # type: ignore[arg-type]
-        (*inputs, *(read[k] for k in others), *scratch, *targets),
-        f"{producer.note}, {loop.note}",
-        nodes=nodes_of(producer, loop),
-    )
+    return NamedKernel(named.name, params)  # type: ignore[arg-type]
 
 
 def _in_float32(kernel: NamedKernel, result: int) -> tuple[tuple[str, Param], ...]:

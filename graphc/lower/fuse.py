@@ -31,7 +31,8 @@ _LARGE, _NEAR = 1 << 13, 16
 class Group:
     """Nodes that become one loop kernel over `domain`; reductions among them all reduce `axes`.
 
-    `again` are members that another group computes, too: that one stores their results where that is needed.
+    `again` are members that another group computes, too: that one stores their results where that is needed. Nodes may still join
+    while it is `open`.
     """
 
     domain: tuple[int, ...]
@@ -40,6 +41,7 @@ class Group:
     reads: set[Value] = field(default_factory=set)
     axes: tuple[int, ...] | None = None
     again: set[int] = field(default_factory=set)
+    open: bool = True
 
 
 Step = Group | Node
@@ -128,9 +130,10 @@ class _Fuser:
                 continue
             lower = node.lower
             domain = self._domain(node, lower)
-            reads = [v for v in node.inputs if v not in self.uniform]
+            reads = [v for v in node.inputs if v.node not in uniform]
             group = self._choose(node, lower, domain, reads) if domain is not None else None
-            self._finish(node.after, group)
+            if node.after:
+                self._finish(node.after, group)
             self._finish([v.node for v in reads], group)
             if domain is None:
                 self.steps.append(node)
@@ -149,10 +152,11 @@ class _Fuser:
         """Close the groups of nodes, but for one."""
         for p in nodes:
             before = self.group_of.get(p)
-            if before is not None and before is not group and before in self.open:
+            if before is not None and before is not group and before.open:
                 self._close(before)
 
     def _close(self, group: Group) -> None:
+        group.open = False
         self.open.remove(group)
         self.steps.append(group)
 
@@ -204,6 +208,7 @@ class _Fuser:
             last.reads |= other.reads
             last.axes = other.axes if last.axes is None else last.axes
             self.group_of.update((n.id, last) for n in other.nodes)
+            other.open = False
             self.open.remove(other)
         return last
 

@@ -38,9 +38,25 @@ def block(combine: str, dtype: str, terms: int) -> int:
 
 def kernel(name: str, params: dict[str, Any]) -> NamedKernel:
     """The named kernel with its `block`, if it has a sum that is long enough."""
-    made = NamedKernel(name, tuple(params.items()))
+    given = tuple(params.items())
+    # By what tells kernels apart: equal layers have one, of which all is found out once.
+    key = name, repr(given)
+    known = _KERNELS.get(key)
+    if known is None:
+        if len(_KERNELS) >= _MOST_KERNELS:
+            _KERNELS.clear()
+        known = _KERNELS[key] = _with_block(NamedKernel(name, given), params)
+    return known
+
+
+#: Named kernels by name and parameters.
+_KERNELS: dict[tuple[str, str], NamedKernel] = {}
+_MOST_KERNELS = 4096
+
+
+def _with_block(made: NamedKernel, params: dict[str, Any]) -> NamedKernel:
     terms = facts(made).terms if params.get("dtype") != "float64" else None
-    most = _kernel_block(name, params, terms(params)) if terms is not None else 0
+    most = _kernel_block(made.name, params, terms(params)) if terms is not None else 0
     return replace(made, params=(*made.params, ("block", most))) if most else made
 
 

@@ -64,18 +64,22 @@ def copy_panels(body: Statements, context: Context) -> Statements:
 def with_memory(call: Call, name: str, size: tuple[tuple[int, ...], int], context: Context) -> Call:
     """A product that is told its parts by a parameter of that name, with memory of so many elements for each thread."""
     parts, each = size
-    assert isinstance(call.kernel, NamedKernel)
-    p = params_of(call)
-    p["block"] = precision.in_parts(p.pop("block", 0), p["k"])
     scratch = each * context.most_threads
-    made = context.buffers.new(TensorType(p.get("dtype", "float32"), (scratch,)))
+    made = context.buffers.new(TensorType(str(params_of(call).get("dtype", "float32")), (scratch,)))
     first = len(call.args) - written(call.kernel)
+    kernel = context.once(_told, call.kernel, how=(name, parts, scratch, first))
+    return replace(call, kernel=kernel, args=(*call.args[:first], made, *call.args[first:]))
+
+
+def _told(kernel: NamedKernel, name: str, parts: tuple[int, ...], scratch: int, first: int) -> NamedKernel:
+    """A product that is told its parts, with scratch memory as its operand number `first`."""
+    p: dict[str, Any] = dict(kernel.params)
+    p["block"] = precision.in_parts(p.pop("block", 0), p["k"])
     # The copies come in before the outputs: places of halves behind them move by one.
     params = {key: value for key, value in p.items() if key != "halves" and (key != "block" or value)}
     if "halves" in p:
         params["halves"] = tuple((dtype, tuple(k + (k >= first) for k in places)) for dtype, places in p["halves"])
-    kernel = NamedKernel("gemm", (*params.items(), (name, parts), ("scratch", scratch)))
-    return replace(call, kernel=kernel, args=(*call.args[:first], made, *call.args[first:]))
+    return NamedKernel("gemm", (*params.items(), (name, parts), ("scratch", scratch)))
 
 
 def widens_scalars(kernel: NamedKernel, a: Operand, dtypes: tuple[str, ...], how: str) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from graphc.ir import Graph, Node, Value
+from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.op import OpDef, Scalar, Strided
 from graphc.ir.types import HALVES
 from graphc.lower.calls import walk
@@ -76,15 +76,19 @@ class _Recomputation:
         self.uniform = uniform
         self.source = source
         self.keep = cache(keep)
-        self.position = {id: i for i, id in enumerate(graph.order())}
+        self.position = {node: i for i, node in enumerate(graph.order())}
         self.home: dict[int, Group] = {}
         self.groups: dict[int, list[Group]] = {}
         self.users: defaultdict[Value, list[int]] = defaultdict(list)
+        types: dict[int, tuple[TensorType, ...]] = {}
         for node in graph.nodes():
-            for value in node.inputs if len(set(node.inputs)) == len(node.inputs) else dict.fromkeys(node.inputs):
-                self.users[value].append(node.id)
+            types[id(node.types)] = node.types  # Equal nodes share theirs.
+            for value in node.inputs:
+                users = self.users[value]
+                if not users or users[-1] != node.id:
+                    users.append(node.id)
         self.index = {step: k for k, step in enumerate(steps) if isinstance(step, Group)}
-        self.has_halves = any(t.dtype in HALVES for node in graph.nodes() for t in node.types)
+        self.has_halves = any(t.dtype in HALVES for made in types.values() for t in made)
         # Found once, until groups change: `_changed`.
         self._read_by: dict[Value, list[Group]] = {}
         self._stored: dict[Value, bool] = {}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from graphc.errors import LoweringError
 from graphc.ir.types import Array
 from graphc.lower.buffers import Buffers
-from graphc_codegen.program import Buffer, Stmt
+from graphc_codegen.program import Buffer, Kernel, Stmt
 
+T = TypeVar("T")
 Statements = tuple[Stmt, ...]
 
 
@@ -46,6 +48,18 @@ class Context:
     canary: int = 0
     layout: Layout | None = None
     threads: int = 1
+    _once: dict[tuple[Hashable, ...], tuple[tuple[Kernel, ...], Any]] = field(default_factory=dict)
+
+    def once(self, make: Callable[..., T], *kernels: Kernel, how: tuple[Hashable, ...] = ()) -> T:
+        """make(*kernels, *how), which depends on nothing else: once for the calls of equal layers, which share their kernels.
+
+        Kernels are told apart by identity: 0.0 and -0.0 are equal. They are kept, so that their ids stay theirs.
+        """
+        key = make, *map(id, kernels), how
+        if key not in self._once:
+            self._once[key] = kernels, make(*kernels, *how)
+        made: T = self._once[key][1]
+        return made
 
     def placed(self) -> Layout:
         """Where the buffers lie. Raises LoweringError as long as no rewrite has placed them."""

@@ -113,7 +113,7 @@ def simplify(graph: Graph) -> Graph:
     for id in graph.order():
         current = copy or graph
         node = current.node(id)
-        rewritten = _rewrite(current, node)
+        rewritten = _rewrite(current, node) if node.op.name in RULES else None
         if rewritten is not None:
             rule, replacement = rewritten
             copy = copy or graph.copy()
@@ -128,7 +128,7 @@ def _rewrite(graph: Graph, node: Node) -> tuple[str, Value] | None:
     """The rule that applies, and what replaces the node's result."""
     if node.after:
         return None  # Its order edges mean something.
-    for name, rule in RULES.get(node.op.name, ()):
+    for name, rule in RULES[node.op.name]:
         value = rule(graph, node)
         if value is not None:
             return None if _is_all_that_is_tested(graph, node, value) else (name, value)
@@ -199,8 +199,9 @@ def cse(graph: Graph) -> Graph:
         attrs = (
             tuple([(k, repr(v) if isinstance(v, float) else v) for k, v in node.attrs.items()]) if node.attrs else ()
         )
-        key = (node.op.name, node.inputs, attrs, node.types)
-        first = seen.setdefault(key, node)
+        first = seen.setdefault((node.op.name, node.inputs, attrs), node)
+        if first.types != node.types:  # Declared ones: no rule says them.
+            first = seen.setdefault((node.op.name, node.inputs, attrs, node.types), node)
         if first is not node:
             copy = copy or graph.copy()
             copy.replace_node(id, first.outputs, "equal")

@@ -15,7 +15,6 @@ from graphc.debug import switches
 from graphc.errors import ArgumentTypeError, VerifyError, user_loc
 from graphc.failures import failing
 from graphc.ir import Graph, Replaced, verify
-from graphc.ir.verify import Proven
 from graphc.ops.declared import reference
 from graphc.ops.declared.transforms import REQUESTS
 from graphc.passes.attention import fuse_attention
@@ -111,10 +110,9 @@ def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
     """
     on = switches()
     level, checked = on.verify, on.verify >= 2 or (on.verify >= 1 and not on.jit)
-    proven: Proven = {}
     names = [name_of(p) for p in passes]
     if level:
-        verify(graph, proven=proven)
+        verify(graph)
     stages = [Stage("trace", graph.freeze(), True, 0.0, tuple(graph.ids.log))]
     for name, transform in zip(names, passes, strict=True):
         start, known = time.perf_counter(), len(graph.ids.log)
@@ -123,7 +121,7 @@ def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
                 new = transform(graph)
         except Exception as error:
             if level and not checked:
-                _blame(stages, proven)
+                _blame(stages)
             error.add_note(f"in pass {name}, after {', '.join(s.name for s in stages)}")
             raise
         seconds = time.perf_counter() - start
@@ -131,33 +129,33 @@ def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
             raise ArgumentTypeError(f"pass {name} gives {type(new).__name__}, a pass gives a Graph")
         changed = new is not graph
         if changed and (checked or (level and transform not in PIPELINE)):
-            _check(name, graph, new, proven, meaning=level >= 2)
+            _check(name, graph, new, meaning=level >= 2)
         log = tuple(new.ids.log[known if new.ids is graph.ids else 0 :])
         stages.append(Stage(name, new.freeze(), changed, seconds, log))
         graph = new
     if level and not checked:
         try:
-            verify(graph, proven=proven)
+            verify(graph)
             # Who cuts a graph leaves other inputs to other processes.
             cut = [s for s in stages if s.name == cut_stages.__name__ and s.changed]
             _same_interface("the pipeline", (cut or stages)[0].graph, graph)
         except VerifyError:
-            _blame(stages, proven)
+            _blame(stages)
             raise
     _report(stages)
     return stages
 
 
-def _blame(stages: Sequence[Stage], proven: Proven) -> None:
+def _blame(stages: Sequence[Stage]) -> None:
     """Raise the VerifyError of the first pass that has broken a rule of the IR, if one has."""
     for before, after in pairwise(stages):
         if after.changed:
-            _check(after.name, before.graph, after.graph, proven, meaning=False)
+            _check(after.name, before.graph, after.graph, meaning=False)
 
 
-def _check(name: str, before: Graph, after: Graph, proven: Proven, meaning: bool) -> None:
+def _check(name: str, before: Graph, after: Graph, meaning: bool) -> None:
     try:
-        verify(after, proven=proven)
+        verify(after)
     except VerifyError as error:
         error.message = f"pass {name} made an invalid graph: {error.message}"
         raise

@@ -64,7 +64,7 @@ def run_once(step: CompiledStep, arrays: Sequence[Array]) -> None:
 def _bound(step: CompiledStep, *, profile: bool) -> Bound:
     """The step with memory of its own, as a build that counts its time or one that does not."""
     program = replace(step._lowered.program, profile=profile)
-    executable = build(program, checked=False, locations=step._locations())
+    executable = build(program, checked=False, locations=step._locations)
     return executable.bind([p.storage for p in step._params], list(step._lowered.constants))
 
 

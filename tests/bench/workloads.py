@@ -42,15 +42,16 @@ class Workload:
     dims: tuple[int, ...] = ()
 
 
-#: Of "gpt"; another number shows what a layer more costs to compile: BENCH_LAYERS=32.
+#: Of "gpt", and of "resnet20"; other numbers show what a layer more costs to compile: BENCH_LAYERS=32, BENCH_DEPTH=110.
 LAYERS = int(os.environ.get("BENCH_LAYERS", "4"))
+DEPTH = int(os.environ.get("BENCH_DEPTH", "20"))
 
 WORKLOADS = {
     "mlp_small": Workload("MLP 64-64-32-10, batch 32", "mlp", 32, 0.25, (64, 64, 32, 10)),
     "mlp": Workload("MLP 784-512-512-10, batch 64", "mlp", 64, 0.5, (784, 512, 512, 10)),
     "lenet": Workload("LeNet-5, batch 32", "lenet", 32, 0.2),
     "lenet256": Workload("LeNet-5, batch 256", "lenet", 256, 0.2),
-    "resnet20": Workload("ResNet-20, batch 32", "resnet20", 32, 0.5),
+    "resnet20": Workload(f"ResNet-{DEPTH}, batch 32", "resnet20", 32, 0.5),
     "gpt": Workload(f"GPT, {LAYERS} layers, batch 12", "gpt", 12, 0.5),
     "lstm16": Workload("LSTM 64-128, 16 steps, batch 32", "lstm", 32, 0.6, (16, 64, 128, 10)),
     "lstm64": Workload("LSTM 64-128, 64 steps, batch 32", "lstm", 32, 0.6, (64, 64, 128, 10)),
@@ -91,15 +92,16 @@ class Transformer:
 
 
 GPT = Transformer()
-#: Stages of "resnet20": channels, and the stride of the first of three blocks.
+#: Stages of "resnet20": channels, and the stride of the first of its blocks, which have two convolutions each.
 STAGES = ((16, 1), (32, 2), (64, 2))
+BLOCKS = (DEPTH - 2) // (2 * len(STAGES))
 
 
 def residual_blocks() -> Iterator[tuple[int, int, int]]:
     """Channels in, channels out, stride of the blocks of "resnet20"; one with a stride has a projection shortcut."""
     channels = STAGES[0][0]
     for out, stride in STAGES:
-        for i in range(3):
+        for i in range(BLOCKS):
             yield channels, out, stride if i == 0 else 1
             channels = out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 
 import networkx as nx
 import numpy as np
@@ -13,8 +14,7 @@ from graphc import Tensor, nn
 from graphc.collector import Pause
 from graphc.debug import debug
 from graphc.errors import GraphcError, VerifyError
-from graphc.ir import REGIONS, Graph, TensorType, Value, verify, walk
-from graphc.ir.verify import Proven
+from graphc.ir import REGIONS, Graph, TensorType, Value, parse, verify, walk
 from graphc.passes import order_writes, run
 from graphc.passes.tools import Ancestors
 from graphc.testing import seeded_graph
@@ -120,27 +120,40 @@ def test_a_pass_that_breaks_one_record_is_named(broken):
 
 def test_a_record_is_checked_again_where_its_operand_has_another_type():
     g = Graph("g")
-    x = g.add("Input", types=(TensorType("float32", (4,)),)).outputs[0]
+    x_type = TensorType("float32", (4,))
+    x = g.add("Input", types=(x_type,)).outputs[0]
     y = g.add("Exp", [x])
     g.set_results([("y", y.outputs[0])])
-    proven: Proven = {}
-    verify(g, proven=proven)
-    assert proven[y.id].node is y
+    verify(g)
+    assert y.ruled == (x_type,)
     changed = g.copy()
     changed.set_node(x.node, types=(TensorType("float32", (5,)),))
     with pytest.raises(VerifyError, match=r"its types are f32\[4\], the type rule says f32\[5\]"):
-        verify(changed, proven=proven)
+        verify(changed)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_second_verification_proves_what_the_first_did(seed):
+def test_a_record_knows_for_which_operands_its_rule_was_asked_unless_it_saw_a_subgraph(seed):
     graph = seeded_graph(seed, 40)
-    proven: Proven = {}
-    verify(graph, proven=proven)
-    before = dict(proven)
-    verify(graph, proven=proven)
-    assert proven == before
-    assert all(not proof.node.graphs() for proof in proven.values())
+    for node in graph:
+        operands = tuple(graph.type(v) for v in node.inputs)
+        assert node.ruled == (None if node.graphs() else operands)
+        assert graph.copy().set_node(node.id, name="named").ruled == node.ruled
+        assert graph.copy().set_node(node.id, types=node.types).ruled is None
+        assert graph.copy().set_node(node.id, attrs=node.attrs).ruled is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_wrong_with_one_node_is_found_wherever_it_stands(seed):
+    graph = seeded_graph(seed, 12)
+    verify(graph)
+    for node in list(graph):
+        for wrong in ({"types": (TensorType("int8", (7,)),) * len(node.types)}, {"fwd": 10_000}):
+            if (node.op.infer is not None and node.types) or "fwd" in wrong:
+                changed = graph.copy()
+                changed.set_node(node.id, **wrong)
+                with pytest.raises(VerifyError, match=f"%{node.id} "):
+                    verify(changed)
 
 
 # ---- the garbage collector
@@ -210,3 +223,53 @@ def test_what_is_made_in_a_pause_becomes_old_once_between_full_collections():
     finally:
         gc.unfreeze()
         (gc.enable if was else gc.disable)()
+
+
+# ---- what graphs remember while they change
+
+
+def _changed_somehow(graph: Graph, rng: random.Random) -> None:
+    """Make one change of any kind."""
+    nodes = list(graph)
+    node = rng.choice(nodes)
+    earlier = nodes[: nodes.index(node)]
+    kind = rng.randrange(6)
+    if kind == 0 and node.types:
+        graph.add("Depend", [node.outputs[0]], fwd=node.id)
+    elif kind == 1 and node.inputs:
+        same = [v for n in earlier for v in n.outputs if graph.type(v) == graph.type(node.inputs[0])]
+        graph.set_node(node.id, inputs=[rng.choice(same), *node.inputs[1:]])
+    elif kind == 2 and earlier and node.op.name not in ("Input", "Param"):
+        graph.set_node(node.id, after=[rng.choice(earlier).id])
+    elif kind == 3:
+        same = [n for n in earlier if n.types == node.types and n.types]
+        if same:
+            graph.replace_node(node.id, rng.choice(same).outputs)
+    elif kind == 4:
+        made = [n for n in nodes if n.types]
+        graph.set_results([("r", rng.choice(made).outputs[0])], graph.updates)
+    else:
+        graph.set_node(node.id, region=rng.choice(("forward", "backward", "optimizer")))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_a_graph_remembers_is_what_it_would_find_anew(seed):
+    rng = random.Random(seed)
+    graph = seeded_graph(seed, 25).copy()
+    graph.prune()
+    assert graph.dead() == []
+    before, edges = graph, {id: graph.users(id) for id in graph.nx}
+    graph = graph.copy()
+    for _ in range(20):
+        _changed_somehow(graph, rng)
+        anew = parse(str(graph))
+        assert sorted(graph.dead()) == sorted(anew.dead())
+        assert graph.order() == anew.order()
+        assert {id: sorted(graph.users(id)) for id in graph.nx} == {id: sorted(anew.users(id)) for id in anew.nx}
+        if rng.random() < 0.2:
+            graph = graph.copy()
+        elif rng.random() < 0.2:
+            graph.prune()
+            assert set(graph.nx) == set(anew.nx) - set(anew.dead())
+            assert all(n.fwd is None or n.fwd in graph for n in graph)
+    assert {id: before.users(id) for id in before.nx} == edges
