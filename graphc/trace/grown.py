@@ -4,6 +4,7 @@ and these become lists of as many as there are turns.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,7 +20,10 @@ from graphc.trace.branches import state_after
 from graphc.trace.sizes import decided
 from graphc.trace.standins import Appended
 from graphc.trace.truth import active_recorder
-from graphc.trace.turns import Turns
+from graphc.trace.turns import Turns, in_every_turn
+
+#: References to a list that nothing but what its name was in front of a loop holds: that tuple, and whoever counts them.
+_OWN = 2
 
 State = tuple[Any, ...]
 #: What a loop carries: which of the names, as they begin, and what they are after a turn.
@@ -128,7 +132,7 @@ def _scan(
         return tuple(alike.lowered(made[i], initial[i]) for i in carried), items
 
     begin, places = tuple(initial[i] for i in carried), F.arange(turns.count)
-    done = active_recorder().scan(inplace.unchanged(turn), begin, places, places.shape[0], False)
+    done = active_recorder().scan(inplace.unchanged(in_every_turn(turn)), begin, places, places.shape[0], False)
     if done is None:
         set_state(entry)
         return False
@@ -140,8 +144,14 @@ def _scan(
     whole = list(get_state())
     for (i, _), items in zip(lists.items(), made, strict=True):
         whole[i] = _listed(entry[i], items)
-        entry[i][:] = [whole[i]]  # For whoever else holds it.
     set_state(tuple(whole))
+    if any(sys.getrefcount(entry[i]) > _OWN for i in lists):
+        raise TraceError(
+            "a list to which a loop of as many turns as only the run tells appends has another name, or is held by something",
+            code="GC124",
+            loc=user_loc(),
+            help="append to a list that nothing else holds: a function that appends to its argument can return it",
+        )
     return True
 
 

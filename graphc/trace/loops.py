@@ -15,7 +15,7 @@ from graphc.trace.branches import if_stmt, same, state_after, undefined
 from graphc.trace.expressions import and_
 from graphc.trace.sizes import decided, turning
 from graphc.trace.truth import active_recorder, is_traced, one_element
-from graphc.trace.turns import Turns, turns_of
+from graphc.trace.turns import Turns, in_every_turn, turns_of
 
 
 def while_stmt(
@@ -182,4 +182,5 @@ def _as_while(
         place[0], *rest = state
         set_state(tuple(rest))
 
-    while_stmt(test, turn, lambda: (place[0], *get_state()), put, ("the number of the turn", *names), None, (0,))
+    every = in_every_turn(turn) if extra_test is None else turn
+    while_stmt(test, every, lambda: (place[0], *get_state()), put, ("the number of the turn", *names), None, (0,))
