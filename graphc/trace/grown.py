@@ -132,7 +132,7 @@ def _scan(
         return tuple(alike.lowered(made[i], initial[i]) for i in carried), items
 
     begin, places = tuple(initial[i] for i in carried), F.arange(turns.count)
-    done = active_recorder().scan(inplace.unchanged(in_every_turn(turn)), begin, places, places.shape[0], False)
+    done = active_recorder().scan(inplace.unchanged(in_every_turn(turn, turns)), begin, places, places.shape[0], False)
     if done is None:
         set_state(entry)
         return False

@@ -182,5 +182,5 @@ def _as_while(
         place[0], *rest = state
         set_state(tuple(rest))
 
-    every = in_every_turn(turn) if extra_test is None else turn
+    every = in_every_turn(turn, turns) if extra_test is None else turn
     while_stmt(test, every, lambda: (place[0], *get_state()), put, ("the number of the turn", *names), None, (0,))

@@ -95,7 +95,7 @@ class Turn(TracedTensor):
         """
         active = active_recorder()
         counting = active.root.counting
-        if counting is None or not counting.lengths.called or not (active is _whole.get() is self.handle[0]):
+        if counting is None or not counting.lengths.called or not (active is _whole.get()[0] is self.handle[0]):
             return
         turns = self.turns
         if not all(isinstance(x, int) for x in (turns.start, turns.stop)):
@@ -109,21 +109,27 @@ class Turn(TracedTensor):
     __hash__ = TracedTensor.__hash__
 
 
-#: The body of the loop of which every turn is run, as far as its own graph goes.
-_whole: ContextVar[GraphRecorder | None] = ContextVar("graphc_whole", default=None)
+#: The body of the loop of which every turn is run, as far as its own graph goes, and whether there is a turn at all.
+_whole: ContextVar[tuple[GraphRecorder | None, bool]] = ContextVar("graphc_whole", default=(None, False))
 
 
-def in_every_turn(turn: Callable[..., Any]) -> Callable[..., Any]:
-    """A turn of a loop that is run for all of them."""
+def in_every_turn(turn: Callable[..., Any], turns: Turns) -> Callable[..., Any]:
+    """A turn of a loop that is run for all of them; that is known where the loop stands in no branch that need not be taken."""
 
     def run(*args: Any) -> Any:
-        token = _whole.set(active_recorder())
+        active = active_recorder()
+        known = active.parent is not None and (active.parent.parent is None or _whole.get() == (active.parent, True))
+        token = _whole.set((active if known else None, _least(turns.count) > 0))
         try:
             return turn(*args)
         finally:
             _whole.reset(token)
 
     return run
+
+
+def _least(count: Any) -> int:
+    return count.bounds[0] if isinstance(count, Deferred) else count if type(count) is int else 0
 
 
 def _unknown() -> TraceTypeError:
@@ -314,5 +320,5 @@ def _computed(turns: Turns, element: Callable[[Any], Any], some: bool = False) -
         numbers.append(alike.is_number(made))
         return carried, as_tensor(made)
 
-    _, tensor = F.scan(turn if some else in_every_turn(turn), F.zeros((), "int32"), F.arange(count))
+    _, tensor = F.scan(turn if some else in_every_turn(turn, turns), F.zeros((), "int32"), F.arange(count))
     return Stacked(tensor, all(numbers))
