@@ -41,14 +41,14 @@ def one_element(cond: Tensor) -> Tensor:
 
 def truth(x: Any) -> Any:
     """What stands for x where only its truth value counts: of a tensor that is not known, whether it is nonzero."""
-    x = decided(_held(x))
+    x = decided(held(x))
     if not is_traced(x) or is_flag(x):
         return x if isinstance(x, Tensor) else bool(x)
     return as_number(x, "bool") if x.is_number else F.cast(one_element(x), "bool")
 
 
-def _held(x: Any) -> Any:
-    """x; of a list of as many as only the run tells whether it holds any."""
+def held(x: Any) -> Any:
+    """The same; of a list of as many items as only the run tells, whether it has any."""
     return shape_of(x.tensor)[0] > 0 if isinstance(x, Stacked) else x
 
 
@@ -64,5 +64,5 @@ def shape_of(x: Tensor) -> tuple[int, ...]:
 
 def not_(x: Any) -> Any:
     """`not x`."""
-    x = decided(_held(x))
+    x = decided(held(x))
     return F.logical_not(truth(x)) if is_traced(x) else not x

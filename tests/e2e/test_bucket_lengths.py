@@ -204,6 +204,31 @@ def made_of_none(x: Any) -> Any:
     return ops.stack(steps).sum()
 
 
+def begun_by_none(x: Any) -> Any:
+    h, outs = None, []
+    for row in x:
+        h = row if h is None else ops.tanh(h * 0.5 + row)
+        outs.append(h)
+    return ops.stack(outs), h, bool(outs)
+
+
+def begun_by_the_first(x: Any) -> Any:
+    for t, row in enumerate(x):
+        if t == 0:
+            h = row
+        else:
+            h = h * 0.5 + row
+    last = x[t] * 2 if outs_of(x) else row
+    return h / (t + 1), last, t
+
+
+def outs_of(x: Any) -> list[Any]:
+    outs = []
+    for k in range(2, x.shape[0]):
+        outs.append(x[k])
+    return outs
+
+
 def taken_in_turns(x: Any) -> Any:
     s = ops.zeros((4,))
     for i in range(x.shape[0]):
@@ -214,7 +239,7 @@ def taken_in_turns(x: Any) -> Any:
 CASES = (
     decided, helped, gone_over, rows_gone_over, waited, broken_off, pairs, written, neighbours, halves, spans, kept_in_a_dict,
     collected, collected_by_ways, collected_twice, of_few, behind, in_ways, of_what_is_counted, of_tables, of_few_beside_halves,
-    distances, one_by_one, made_of_none, taken_in_turns,
+    distances, one_by_one, made_of_none, taken_in_turns, begun_by_none, begun_by_the_first,
 )  # fmt: skip
 
 
