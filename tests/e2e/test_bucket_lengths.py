@@ -179,6 +179,12 @@ def of_few_beside_halves(x: Any) -> Any:
     return x[: n // 2].sum(0), x[n // 2 :].sum(0), x[-3:].sum(0)
 
 
+def paired(x: Any) -> Any:
+    half = x.shape[0] // 2
+    a, b = x[:half], x[half : 2 * half]
+    return (a * b).sum(1), ops.concat((b, a)).sum(0)
+
+
 def distances(x: Any) -> Any:
     n = x.shape[0]
     d = ops.zeros((n + 1, n + 1))
@@ -239,7 +245,7 @@ def taken_in_turns(x: Any) -> Any:
 CASES = (
     decided, helped, gone_over, rows_gone_over, waited, broken_off, pairs, written, neighbours, halves, spans, kept_in_a_dict,
     collected, collected_by_ways, collected_twice, of_few, behind, in_ways, of_what_is_counted, of_tables, of_few_beside_halves,
-    distances, one_by_one, made_of_none, taken_in_turns, begun_by_none, begun_by_the_first,
+    paired, distances, one_by_one, made_of_none, taken_in_turns, begun_by_none, begun_by_the_first,
 )  # fmt: skip
 
 
