@@ -269,6 +269,14 @@ class PaddedStep(CompiledStep):
             raise PaddingError(
                 f"for lengths of {lengths} an axis has no more to do with what is counted", loc=user_loc()
             ) from None
+        except Exception as error:
+            if isinstance(error, PaddingError) or counting.inside < 0 or error.__dict__.get("in_every_turn"):
+                raise
+            said = said_of(self._plan.sizes.names, lengths)
+            raise PaddingError(
+                f"inside of a branch or loop construct raises {type(error).__name__} for {said}, where it need not come: {error}",
+                loc=user_loc(),
+            ) from error
         graph = traced.graph
         counts = [n.attrs["size"] for n in counting_nodes(graph)]
         self._masked.check(graph, (*lengths, *counts))

@@ -185,7 +185,7 @@ def _scan(
             "a list to which a loop of as many turns as only the run tells appends has another name, or is held by something",
             code="GC124",
             loc=user_loc(),
-            help="append to a list that nothing else holds: a function that appends to its argument can return it",
+            help="append to a list that nothing else holds: let the function that appends to it make it, too, and return it",
         )
     return True
 

@@ -104,7 +104,9 @@ class Turn(TracedTensor):
         for number in (numbers[0], numbers[-1]) if numbers else ():
             if not -int(size) <= number + self.more < int(size):
                 said = f"index {number + self.more} is out of range for an axis of {int(size)}"
-                raise IndexRangeError(said, loc=user_loc())
+                error = IndexRangeError(said, loc=user_loc())
+                error.__dict__["in_every_turn"] = True  # So that it is the cell's own, though it stands in a loop.
+                raise error
 
     __hash__ = TracedTensor.__hash__
 

@@ -422,6 +422,23 @@ def test_numbers_that_some_turns_ask_are_no_error() -> None:
         close(step(floats(n, 4)), graphc.compile(net, floats(n, 4))(floats(n, 4)))
 
 
+def test_what_a_branch_raises_that_need_not_be_taken_is_no_error_of_the_cell() -> None:
+    class Last(nn.Cell):
+        def construct(self, x: Any) -> Any:
+            i, s = 0, x[0]
+            while True:
+                i += 1
+                if i >= x.shape[0]:
+                    break
+                s = s * 0.5 + x[i]
+            return s
+
+    step = graphc.compile(Last(), floats(3, 4), buckets=(4,))
+    close(step(floats(3, 4)), graphc.compile(Last(), floats(3, 4))(floats(3, 4)))
+    with pytest.raises(PaddingError, match="construct raises IndexError for length0 2, where it need not come"):
+        step(floats(2, 4))
+
+
 def read_inside(x: Any) -> Any:
     outs = []
     for row in x:
