@@ -26,7 +26,7 @@ from graphc.passes.padded_view import HELP
 from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, trace
 from graphc.trace.counted import Begun, Coincidence, Found, Key
-from graphc.trials import Rooms, Trials
+from graphc.trials import Rooms, Takes, Trials
 
 #: Makes a graph that is right for all counts, given what traces have shown.
 Mask = Callable[[Known], Masked]
@@ -88,7 +88,12 @@ class Counted:
         for id, symbol, least, error in masked.needs:
             _, own = masked.source(symbol)
             if own < begin:
-                raise error
+                if trials.takes is None or not trials.takes(own, least - 1, trials.made.sizes):
+                    continue  # The call for such a length raises it, as that is traced then.
+                if trials.nodes[id].op.name != "Slice":
+                    raise error
+                capped.add(id)
+                continue
             few = [least - 1 if s == own - begin else size for s, size in enumerate(trials.sizes)]
             raised, counting = _tried(trials, few, masked)
             here = next((e for _, e, at in counting.errors if at == id), raised)
@@ -346,11 +351,12 @@ def trace_all(
     mask_of: Callable[[Traced, Traced], Mask],
     given: Sequence[int] = (),
     found: Found | None = None,
+    takes: Takes | None = None,
 ) -> tuple[Traced, Counted, Found]:
     """Of a cell that counts: its trace, a graph that is right for all counts, and the axes that have to do with them.
 
     again, probe: trace it, for the sizes of the graph and for other ones. given: the lengths that come with the call. found: axes
-    that are known to have to do with these.
+    that are known to have to do with these. takes: whether the cell raises nothing for so many of one of them.
     """
     others: set[Key] = set()
     while True:
@@ -361,7 +367,7 @@ def trace_all(
                 traced = again(made)
             with saying_where(traced.graph):
                 mask = mask_of(traced, probe(Counting(rooms.probe, sizes=made.sizes)))
-                counted = Counted.tried(mask, Trials.of(again, traced, made, rooms.sizes, given))
+                counted = Counted.tried(mask, Trials.of(again, traced, made, rooms.sizes, given, takes))
         except Coincidence as one:
             others.add(one.key)
             continue

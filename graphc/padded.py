@@ -28,11 +28,11 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.passes.padded_arrays import padded_array, real_part
-from graphc.passes.padded_graph import Known, Sizes, counting_nodes
+from graphc.passes.padded_graph import Known, Sizes, counting_nodes, said_of
 from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, trace
 from graphc.trace.counted import Coincidence, Found, Key, Lengths
-from graphc.trials import Rooms, far_from
+from graphc.trials import Rooms, Takes, far_from
 from graphc.varying import Varying, varying_inputs, varying_of
 from graphc_codegen.forks import rlock, unforked
 
@@ -101,6 +101,30 @@ class PaddedStep(CompiledStep):
             if traced is None:
                 raise
             return traced
+        except Exception as error:
+            return self._traced_for_others(cell, leaves, structure, error)
+
+    def _traced_for_others(self, cell: Cell, leaves: list[Tensor], structure: Structure, error: Exception) -> Traced:
+        """The trace of a cell that raises an error for as many as there is room for: where lengths decide, it need not for fewer.
+
+        Raises what the cell raises for the lengths of this call, else PaddingError.
+        """
+        try:
+            traced = self._decided(cell, leaves, structure)
+        except Exception:
+            traced = None
+        if traced is not None:
+            return traced
+        lengths = self._plan.lengths
+        if lengths != self._plan.sizes.room:
+            trace(
+                cell, self._plan.examples(leaves, lengths), structure, Counting(Rooms().room, fixed=False), apart=True
+            )
+            said = f"{said_of(self._plan.sizes.names, self._plan.sizes.room)}, up to which it is padded"
+            raise PaddingError(
+                f"construct raises {type(error).__name__} for {said}: {error}", loc=user_loc()
+            ) from error
+        raise error
 
     def _decided(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced | None:
         """The trace in which lengths are numbers of the run, which decide when the step runs; None if no axis is as long.
@@ -113,30 +137,38 @@ class PaddedStep(CompiledStep):
         self._deciding = made.sizes or None
         return self._traced(cell, leaves, structure) if self._deciding else None
 
-    def _capped(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> frozenset[int]:
+    def _capped(self, takes: Takes) -> frozenset[int]:
         """Which slices that need more than the least of a length take what there is, as the cell raises nothing for few.
 
         PaddingError for another node than a slice.
         """
-        sizes, made = self._plan.sizes, set()
+        made = set()
         for id, symbol, least, error in self._masked.needs:
-            few = [least - 1 if s == symbol else room for s, room in enumerate(sizes.room)]
-            counting = Counting(Rooms().room, sizes=self._sizes, fixed=False, lengths=self._told(few))
-            try:
-                trace(cell, self._plan.examples(leaves, few), structure, counting, apart=True)
-            except Exception:
+            if not takes(symbol, least - 1, self._sizes):
                 continue  # As the call for such a length does, which is traced then.
             if self._masked.traced.node(id).op.name != "Slice":
                 raise error
             made.add(id)
         return frozenset(made)
 
-    def _told(self, sizes: Sequence[int], apart: bool = False) -> Lengths:
+    def _takes(
+        self, cell: Cell, leaves: list[Tensor], structure: Structure, symbol: int, count: int, found: Found | None
+    ) -> bool:
+        """Whether the cell raises nothing for so many of a length, and all there can be of the others."""
+        few = [count if s == symbol else room for s, room in enumerate(self._plan.sizes.room)]
+        counting = Counting(Rooms().room, sizes=found, fixed=False, lengths=self._told(few))
+        try:
+            trace(cell, self._plan.examples(leaves, few), structure, counting, apart=True)
+        except Exception:
+            return False
+        return True
+
+    def _told(self, sizes: Sequence[int], apart: bool = False, called: bool = False) -> Lengths:
         """What a trace with these lengths is to know of them."""
         if self._deciding is None and not apart:
             return Lengths()
         of = self._plan.sizes
-        return Lengths(sizes, tuple(zip(of.low, of.room, strict=True)), of.names, apart)
+        return Lengths(sizes, tuple(zip(of.low, of.room, strict=True)), of.names, apart, called)
 
     def _traced(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
         """The trace, with a graph that is right for every length. There may be too few for the cell in the second trace."""
@@ -165,9 +197,10 @@ class PaddedStep(CompiledStep):
             counting.fixed, counting.lengths = False, self._told(sizes.probe)
             try:
                 return trace(cell, self._plan.examples(leaves, sizes.probe), structure, counting, apart=True)
-            except GraphcError as error:
-                said = " and ".join(f"{n} {a}" for n, a in zip(sizes.names, sizes.probe, strict=True))
-                raise PaddingError(f"construct cannot be traced for {said}: {error.message}", loc=error.loc) from error
+            except Exception as error:  # The cell's own, too: for other sizes it need not raise any.
+                said = said_of(sizes.names, sizes.probe)
+                what, loc = (error.message, error.loc) if isinstance(error, GraphcError) else (error, user_loc())
+                raise PaddingError(f"construct cannot be traced for {said}: {what}", loc=loc) from error
 
         def mask_of(traced: Traced, probe: Traced) -> counted.Mask:
             given = [i for i in traced.graph.inputs if traced.graph.node(i).op.name == "Input"]
@@ -175,6 +208,7 @@ class PaddedStep(CompiledStep):
             # The lengths follow, where the cell computes with them.
             return partial(masked, traced.graph, probe.graph, dict(zip(given, held, strict=False)), sizes)
 
+        takes = partial(self._takes, cell, leaves, structure)
         others: set[Key] = set()
         self._counted = None
         while True:
@@ -183,13 +217,13 @@ class PaddedStep(CompiledStep):
                 traced = counted.trace_uncounted(again, self._sizes)
                 if traced is None:
                     traced, self._counted, self._sizes = counted.trace_all(
-                        again, probe, mask_of, sizes.room, self._deciding
+                        again, probe, mask_of, sizes.room, self._deciding, takes
                     )
                     self._masked = self._counted.masked
                 else:
                     mask = mask_of(traced, probe(Counting(Rooms().probe, sizes=self._sizes)))
                     self._masked = mask(Known())
-                    while capped := self._capped(cell, leaves, structure):
+                    while capped := self._capped(takes):
                         self._masked = mask(Known(capped=self._masked.known.capped | capped))
                     if self._masked.derived:
                         self._counted = counted.Counted(self._masked)
@@ -227,13 +261,22 @@ class PaddedStep(CompiledStep):
         self, cell: Cell, leaves: list[Tensor], structure: Structure, lengths: tuple[int, ...]
     ) -> tuple[list[Array], Structure]:
         """Constants for these lengths, and the structure of the results. PaddingError where the graph is not right for them."""
-        counting = Counting(Rooms().room, sizes=self._sizes, fixed=False, lengths=self._told(lengths))
+        told = self._told(lengths, called=True)
+        counting = Counting(Rooms().room, sizes=self._sizes, fixed=False, lengths=told)
         try:
             traced = trace(cell, self._plan.examples(leaves, lengths), structure, counting, apart=True)
         except Coincidence:
             raise PaddingError(
                 f"for lengths of {lengths} an axis has no more to do with what is counted", loc=user_loc()
             ) from None
+        except Exception as error:
+            if isinstance(error, PaddingError) or counting.inside < 0 or error.__dict__.get("in_every_turn"):
+                raise
+            said = said_of(self._plan.sizes.names, lengths)
+            raise PaddingError(
+                f"inside of a branch or loop construct raises {type(error).__name__} for {said}, where it need not come: {error}",
+                loc=user_loc(),
+            ) from error
         graph = traced.graph
         counts = [n.attrs["size"] for n in counting_nodes(graph)]
         self._masked.check(graph, (*lengths, *counts))

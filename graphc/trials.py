@@ -10,11 +10,15 @@ from functools import cached_property
 from graphc.ir import Node, TensorType, walk
 from graphc.passes.padded_graph import Masked, counting_nodes
 from graphc.trace import Counting, Traced
+from graphc.trace.counted import Found
 
 #: How much larger than what there can be both sizes are at least: a slice of a few elements takes as many of either.
 _BEYOND = 9
 #: Beyond what small axes and numbers have as their sizes.
 _FAR = 100
+
+#: Whether a cell raises nothing for so many of a length that comes with the call: its symbol, the number, axes that are known.
+Takes = Callable[[int, int, Found | None], bool]
 
 
 class Rooms:
@@ -78,6 +82,7 @@ class Trials:
     sizes   how many there may be of each
     made    what the first trace has counted, and in which branches
     given   lengths that come with the call
+    takes   tells whether the cell raises nothing for so many of these
     """
 
     again: Callable[[Counting], Traced]
@@ -86,6 +91,7 @@ class Trials:
     sizes: Sequence[int]
     made: Counting
     given: Sequence[int] = ()
+    takes: Takes | None = None
 
     @classmethod
     def of(
@@ -95,11 +101,12 @@ class Trials:
         made: Counting,
         sizes: Sequence[int],
         given: Sequence[int] = (),
+        takes: Takes | None = None,
     ) -> Trials:
         """Of the first trace, what it has counted, and how many there may be of each of these."""
         kept = {n.id for n in counting_nodes(first.graph)}
         places = [k for k, node in enumerate(made.nodes) if node.id in kept]
-        return cls(again, first, places, [sizes[k] for k in places], made, given)
+        return cls(again, first, places, [sizes[k] for k in places], made, given, takes)
 
     @cached_property
     def owners(self) -> list[int]:

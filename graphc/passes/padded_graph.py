@@ -118,15 +118,15 @@ class Masked:
         lengths = self.all_lengths(lengths)
         compare(nodes, others, self.names, lengths)
         if self.traced.results != graph.results or self.traced.updates != graph.updates:
-            raise refusal(nodes[-1], f"construct returns or assigns something else for {_said(self.names, lengths)}")
+            raise refusal(nodes[-1], f"construct returns or assigns something else for {said_of(self.names, lengths)}")
         looked_up = {id for id, _ in self.constants}
         for node in nodes:
             other, each = others[node.id], self.axes.get(node.id) or [plains(t) for t in node.types]
             for type, wanted, seen in zip(node.types, self.types(node, lengths), other.types, strict=True):
                 if wanted.shape != seen.shape:
-                    raise refusal(node, f"its result is {seen} for {_said(self.names, lengths)}, here {type}")
+                    raise refusal(node, f"its result is {seen} for {said_of(self.names, lengths)}, here {type}")
             if node.op.name == "Slice" and other.type.size and self._begin(node, lengths) != other.attrs["begin"]:
-                raise refusal(node, f"it begins at {other.attrs['begin']} for {_said(self.names, lengths)}")
+                raise refusal(node, f"it begins at {other.attrs['begin']} for {said_of(self.names, lengths)}")
             if node.op.name != "Constant" or node.id in looked_up:
                 continue
             mine, value = node.attrs["value"].array, other.attrs["value"].array
@@ -135,7 +135,7 @@ class Masked:
             else:
                 right = equal(real_part(mine, each[0], lengths), value)
             if not right:
-                raise refusal(node, f"it is another number for {_said(self.names, lengths)}")
+                raise refusal(node, f"it is another number for {said_of(self.names, lengths)}")
 
     def _is_number(self, id: int, length: int, value: float) -> bool:
         """Whether a constant that is a length, or at least something, has this value for a length."""
@@ -162,7 +162,8 @@ def counting_nodes(graph: Graph) -> list[Node]:
     return sorted((n for _, n in walk(graph) if n.op.name == "Nonzero"), key=lambda n: n.id)
 
 
-def _said(names: Sequence[str], lengths: Sequence[int]) -> str:
+def said_of(names: Sequence[str], lengths: Sequence[int]) -> str:
+    """Lengths, as errors say them."""
     return " and ".join(f"{n} {a}" for n, a in zip(names, lengths, strict=True))
 
 
@@ -174,9 +175,9 @@ def compare(nodes: Sequence[Node], others: Mapping[int, Node], names: Sequence[s
     """PaddingError where Python has gone another way for another size. others: nodes of that trace, by their ids."""
 
     def other_way(node: Node) -> PaddingError:
+        said = said_of(names, lengths)
         return refusal(
-            node,
-            f"construct does something else for {_said(names, lengths)} than here: Python decides by the size, or it has changed",
+            node, f"construct does something else for {said} than here: Python decides by the size, or it has changed"
         )
 
     for node in nodes:
@@ -192,7 +193,7 @@ def compare(nodes: Sequence[Node], others: Mapping[int, Node], names: Sequence[s
                 continue
             if value != other.attrs[name]:
                 raise refusal(
-                    node, f"its attribute {name} is {other.attrs[name]!r} for {_said(names, lengths)}, here {value!r}"
+                    node, f"its attribute {name} is {other.attrs[name]!r} for {said_of(names, lengths)}, here {value!r}"
                 )
     if len(others) != len(nodes):
         raise other_way(nodes[-1])

@@ -66,7 +66,7 @@ class Masking:
         self.probes = {n.id: n for _, n in walk(probe)}
         self.given, self.counted = len(sizes.names), {}
         for node in counting_nodes(graph):
-            if node.id in self.probes:
+            if node.id in self.probes and self.probes[node.id].op is node.op:  # Another op is refused below.
                 self.counted[node.id] = len(sizes.names)
                 sizes = sizes.more(node.attrs["size"], self.probes[node.id].attrs["size"])
         self.sizes = sizes
@@ -155,6 +155,8 @@ class Masking:
             found = list(rule_of(node.op)(view))
             self._require(node, probe, found)
             made = view.made
+        if entered is not None and not all(frame.knows(f.symbol) for a in found for x in a for f in x if f.symbol >= 0):
+            raise refusal(node, "what it makes has a size that is counted inside of it, in each turn or branch anew")
         self.made.axes[node.id] = found
         if self.counted:
             self._taint(node, operands, made, found, entered)

@@ -15,7 +15,7 @@ from graphc.ops.tensor.tree import flatten, unflatten
 from graphc.trace import alike, control, inplace, joined, raised
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.sizes import decided
-from graphc.trace.truth import active_recorder, is_traced, one_element
+from graphc.trace.truth import active_recorder, held, is_traced, one_element
 
 #: The name of malt's flag for a function that has returned; numbered in functions inside of others.
 _LEAVES = re.compile(r"do_return(_\d+)?")
@@ -39,7 +39,7 @@ def if_stmt(
     nouts: int,
 ) -> None:
     """An `if` statement. The first `nouts` symbols are used after it."""
-    cond = decided(cond)
+    cond = decided(held(cond))
     if not is_traced(cond):
         (body if cond else orelse)()
         return
@@ -159,7 +159,7 @@ def _paired(name: str, recorders: tuple[GraphRecorder, GraphRecorder], a: Any, b
 
 def if_exp(cond: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], name: str) -> Any:
     """`a if cond else b`."""
-    cond = decided(cond)
+    cond = decided(held(cond))
     if not is_traced(cond):
         return if_true() if cond else if_false()
     a, b = (inplace.unchanged(part) for part in (if_true, if_false))

@@ -19,7 +19,7 @@ from graphc.ops import functional as F
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace.sizes import Shape, Size
-from graphc.trace.sums import Count, Extreme, Length, Sum
+from graphc.trace.sums import Count, Extreme, Length, Product, Sum
 
 if TYPE_CHECKING:
     from graphc.trace.recorder import GraphRecorder
@@ -46,19 +46,23 @@ class Lengths:
     bounds  the least and the largest that each may be
     names   of the inputs for them
     apart   whether nothing else has these sizes, so that axes are found by them
+    called  whether they are those of a call, for which the cell raises what it raises
     """
 
     sizes: Sequence[int] = ()
     bounds: Sequence[tuple[int, int]] = ()
     names: Sequence[str] = ()
     apart: bool = False
+    called: bool = False
 
     def of(self, size: int) -> Sum | None:
-        """A size that is so many times one of these."""
+        """A size that is so many times one of these, or several of them multiplied."""
+        made, left = None, size
         for symbol, (own, (least, most)) in enumerate(zip(self.sizes, self.bounds, strict=True)):
-            if size and size % own == 0:
-                return Sum(0, ((Length(symbol, least, most), size // own),))
-        return None
+            while left and left % own == 0:
+                one, left = Sum(0, ((Length(symbol, least, most), 1),)), left // own
+                made = one if made is None else Sum(0, ((Product(made, one), 1),))
+        return None if made is None else made.times(left)
 
 
 class Coincidence(BaseException):
@@ -106,6 +110,9 @@ class Counting:
     ) -> None:
         self.fixed, self.lengths = fixed, lengths or Lengths()
         self._given: list[Node] = []  # Inputs for the lengths.
+        self.rooms: dict[
+            int, Sum
+        ] = {}  # Sizes that axes are made as large as, if this trace finds those that the call brings.
         self._ends = ends
         self.room, self.finds, self.others = room, others is not None, others or ()
         self.sizes: Found | None = {} if sizes is None and self.finds else sizes
@@ -168,7 +175,7 @@ class Counting:
     def _size(self, recorder: GraphRecorder, key: Key, size: int) -> int:
         assert self.sizes is not None
         if self.finds and key not in self.sizes and key not in self.others:
-            made = self.lengths.of(size) if self.lengths.apart else None
+            made = (self.rooms.get(size) or self.lengths.of(size)) if self.lengths.apart else None
             made = made or self._multiple(recorder, size) or self._part(recorder, key, size)
             if made is not None:
                 self.sizes[key] = made
@@ -330,6 +337,13 @@ def places_before(recorder: GraphRecorder, size: Deferred) -> Tensor:
     if size.is_room:
         return F.arange(size, dtype="int32")
     return found(recorder, F.less(F.arange(size.bounds[1], dtype="int32"), size.tensor()), "a size")
+
+
+def note_room(recorder: GraphRecorder, size: Deferred) -> None:
+    """That an axis is made as large as this: of others that are as large it is known what they have to do with the call."""
+    counting = recorder.root.counting
+    if counting is not None and counting.lengths.apart and isinstance(size, Size) and size.is_given:
+        counting.rooms[int(size)] = size.sum
 
 
 def size_of(recorder: GraphRecorder, x: Tensor) -> int | None:

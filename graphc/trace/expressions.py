@@ -19,7 +19,7 @@ from graphc.trace.counted import may_raise
 from graphc.trace.rewrite import is_
 from graphc.trace.sizes import Size, decided, is_size
 from graphc.trace.sizes import extreme as extreme_size
-from graphc.trace.truth import active_recorder, is_flag, is_traced, not_, one_element, shape_of, truth
+from graphc.trace.truth import active_recorder, held, is_flag, is_traced, not_, one_element, shape_of, truth
 from graphc.trace.turns import stacked
 
 
@@ -168,6 +168,8 @@ def _number(plain: type, dtype: str) -> Callable[..., Any]:
         x = args[0] if len(args) == 1 else None
         if plain is int and isinstance(x, Size):
             return x
+        if plain is bool and isinstance(x, Stacked):
+            return held(x)
         x = decided(x)
         if not is_traced(x):
             return plain(*args)

@@ -4,6 +4,7 @@ and these become lists of as many as there are turns.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,11 +16,15 @@ from graphc.ops.functional.decided import as_number
 from graphc.ops.tensor.deferred import Deferred, Stacked
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.trace import alike, control, inplace
-from graphc.trace.branches import state_after
+from graphc.trace.branches import state_after, undefined
+from graphc.trace.recorder import GraphRecorder
 from graphc.trace.sizes import decided
 from graphc.trace.standins import Appended
 from graphc.trace.truth import active_recorder
-from graphc.trace.turns import Turns
+from graphc.trace.turns import Turns, in_every_turn
+
+#: References to a list that nothing but what its name was in front of a loop holds: that tuple, and whoever counts them.
+_OWN = 2
 
 State = tuple[Any, ...]
 #: What a loop carries: which of the names, as they begin, and what they are after a turn.
@@ -55,12 +60,46 @@ def as_scan(
     return _scan(turns, body, get_state, set_state, lists, carried_by)
 
 
+def behind_first(
+    turns: Turns, body: Callable[[Any], Any], get_state: Callable[[], State], set_state: Callable[[State], None]
+) -> Turns:
+    """The turns of a `for` statement that are left: where the call brings one at least, and that gives names their first values,
+    or others in place of None, it is made apart.
+    """
+    count, entry = turns.count, get_state()
+    if not (isinstance(count, Deferred) and count.is_given and count.bounds[0] > 0):
+        return turns
+    open = [i for i, x in enumerate(entry) if x is None or undefined(x)]
+    if not open:
+        return turns
+    try:
+        after = _turn_after(turns, body, get_state, set_state)[1]
+    except (UnboundLocalError, TypeError, AttributeError):
+        pass  # Of what is None, or nothing yet, where not every turn asks for it.
+    else:
+        if all(after[i] is None or undefined(after[i]) for i in open):
+            return turns
+    body(turns.turn(0))
+    return Turns(1, count, 1, turns.turn)
+
+
 def _looked_at(
     turns: Turns, body: Callable[[Any], Any], get_state: Callable[[], State], set_state: Callable[[State], None]
 ) -> tuple[dict[int, int], bool]:
     """Which of the names that a loop changes are lists to which each turn appends, and how many; and whether a turn prints, or
     writes to a tensor in place. A turn is traced and thrown away.
     """
+    entry = get_state()
+    branch, after = _turn_after(turns, body, get_state, set_state)
+    lists = {i: len(b) - len(a) for i, (a, b) in enumerate(zip(entry, after, strict=True)) if _has_grown(a, b)}
+    does_more = branch.overwritten or any(node.op.effect and not node.graphs() for _, node in walk(branch.graph))
+    return lists, bool(does_more)
+
+
+def _turn_after(
+    turns: Turns, body: Callable[[Any], Any], get_state: Callable[[], State], set_state: Callable[[State], None]
+) -> tuple[GraphRecorder, State]:
+    """The graph of a turn that is traced and thrown away, and what the names are after it."""
     entry, after = get_state(), []
 
     def turn() -> None:
@@ -70,11 +109,11 @@ def _looked_at(
         run = partial(state_after, lambda: body(turns.turn(number)), get_state)
         after.extend(inplace.unchanged(run, mine, partial(set_state, mine))())
 
-    branch, _, _ = control.trace_branch(active_recorder(), "probe", turn)
-    set_state(entry)
-    lists = {i: len(b) - len(a) for i, (a, b) in enumerate(zip(entry, after, strict=True)) if _has_grown(a, b)}
-    does_more = branch.overwritten or any(node.op.effect and not node.graphs() for _, node in walk(branch.graph))
-    return lists, bool(does_more)
+    try:
+        branch, _, _ = control.trace_branch(active_recorder(), "probe", turn)
+    finally:
+        set_state(entry)
+    return branch, tuple(after)
 
 
 def _has_grown(before: Any, after: Any) -> bool:
@@ -128,7 +167,7 @@ def _scan(
         return tuple(alike.lowered(made[i], initial[i]) for i in carried), items
 
     begin, places = tuple(initial[i] for i in carried), F.arange(turns.count)
-    done = active_recorder().scan(inplace.unchanged(turn), begin, places, places.shape[0], False)
+    done = active_recorder().scan(inplace.unchanged(in_every_turn(turn, turns)), begin, places, places.shape[0], False)
     if done is None:
         set_state(entry)
         return False
@@ -140,8 +179,14 @@ def _scan(
     whole = list(get_state())
     for (i, _), items in zip(lists.items(), made, strict=True):
         whole[i] = _listed(entry[i], items)
-        entry[i][:] = [whole[i]]  # For whoever else holds it.
     set_state(tuple(whole))
+    if any(sys.getrefcount(entry[i]) > _OWN for i in lists):
+        raise TraceError(
+            "a list to which a loop of as many turns as only the run tells appends has another name, or is held by something",
+            code="GC124",
+            loc=user_loc(),
+            help="append to a list that nothing else holds: let the function that appends to it make it, too, and return it",
+        )
     return True
 
 

@@ -15,7 +15,7 @@ from graphc.trace.branches import if_stmt, same, state_after, undefined
 from graphc.trace.expressions import and_
 from graphc.trace.sizes import decided, turning
 from graphc.trace.truth import active_recorder, is_traced, one_element
-from graphc.trace.turns import Turns, turns_of
+from graphc.trace.turns import Turns, in_every_turn, turns_of
 
 
 def while_stmt(
@@ -164,6 +164,8 @@ def _as_while(
     names: tuple[str, ...],
 ) -> None:
     """A `for` statement as a `while` statement, which carries the number of the turn as well; or as a Scan."""
+    if extra_test is None:
+        turns = grown.behind_first(turns, body, get_state, set_state)
     if extra_test is None and grown.as_scan(turns, body, get_state, set_state, partial(_carried, lambda: True)):
         return
     # No number that Python knows: a row at it may not be there in what a trace has.
@@ -182,4 +184,5 @@ def _as_while(
         place[0], *rest = state
         set_state(tuple(rest))
 
-    while_stmt(test, turn, lambda: (place[0], *get_state()), put, ("the number of the turn", *names), None, (0,))
+    every = in_every_turn(turn, turns) if extra_test is None else turn
+    while_stmt(test, every, lambda: (place[0], *get_state()), put, ("the number of the turn", *names), None, (0,))

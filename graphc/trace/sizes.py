@@ -73,13 +73,12 @@ class Size(Deferred):
 
     @property
     def is_room(self) -> bool:
-        """So it is with a count, several times one, and one less some."""
+        """So it is with a count, several times one, and one less some; with a length and some more, too."""
         (((atom, times), *others), rest) = self.sum.parts, self.sum.rest
-        return (
-            not others
-            and isinstance(atom, (Count, Length))
-            and ((times > 0 and rest == 0) or (times == 1 and rest < 0))
-        )
+        if others or not isinstance(atom, (Count, Length)):
+            return False
+        some = rest < 0 or (isinstance(atom, Length) and rest > 0)
+        return (times > 0 and rest == 0) or (times == 1 and some)
 
     def at_most(self, other: int) -> int:
         return extreme(self, other, largest=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any
 
 from graphc import dispatch
@@ -14,6 +15,8 @@ from graphc.ops.tensor.tensor import Tensor
 
 #: What a trace counts in one place; below 0 the lengths that it has been given, the first at -1.
 RoomAt = Callable[[int], int]
+#: How many lengths are tried to tell what sizes they make.
+_FEW = 512
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,8 @@ class Sum:
         for atom, n in self.parts:
             ends = [n * end for end in atom.bounds]
             low, high = low + min(ends), high + max(ends)
-        return low, high
+        exact = _tried(self) if low < high and len(self.parts) > 1 else None
+        return exact or (low, high)
 
     def from_none(self) -> Sum:
         """The same of lengths of which there may be none."""
@@ -136,6 +140,39 @@ class Sum:
             part = atom.tensor() if n == 1 else F.mul(atom.tensor(), n)
             made = part if made is self.rest and not self.rest else F.add(part, made)
         return made
+
+
+@lru_cache(maxsize=1024)
+def _tried(size: Sum) -> tuple[int, int] | None:
+    """The least and the largest of what several parts make of one length, where there are few of it: 2 * (n // 2) is never more
+    than n, which their own bounds do not say.
+    """
+    lengths = _lengths_in(size)
+    if lengths is None or len({each.symbol for each in lengths}) != 1:
+        return None
+    least, most = min(each.least for each in lengths), max(each.most for each in lengths)
+    if most - least >= _FEW:
+        return None
+    made = [size.value(partial(_itself, n)) for n in range(least, most + 1)]
+    return min(made), max(made)
+
+
+def _itself(length: int, place: int) -> int:
+    return length
+
+
+def _lengths_in(size: Sum) -> list[Length] | None:
+    """The lengths that a size is made of; None if anything is counted."""
+    made: list[Length] = []
+    for atom, _ in size.parts:
+        if isinstance(atom, Length):
+            made.append(atom)
+            continue
+        inner = [_lengths_in(each) for each in atom.inner]
+        if not inner or None in inner:
+            return None
+        made += [length for each in inner if each is not None for length in each]
+    return made
 
 
 @dataclass(frozen=True)

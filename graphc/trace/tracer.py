@@ -88,6 +88,9 @@ class Tracer(GraphRecorder):
     def places_before(self, size: Deferred) -> Tensor:
         return counted.places_before(self, size)
 
+    def note_room(self, size: Deferred) -> None:
+        counted.note_room(self, size)
+
     def ranks(self, mask: Tensor, size: int) -> Tensor | None:
         return counted.ranks(self, mask, size)
 

@@ -8,6 +8,7 @@ from graphc import dispatch
 from graphc.errors import TraceValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.decided import as_number
+from graphc.ops.tensor.deferred import Stacked
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.trace.recorder import GraphRecorder
@@ -40,10 +41,15 @@ def one_element(cond: Tensor) -> Tensor:
 
 def truth(x: Any) -> Any:
     """What stands for x where only its truth value counts: of a tensor that is not known, whether it is nonzero."""
-    x = decided(x)
+    x = decided(held(x))
     if not is_traced(x) or is_flag(x):
         return x if isinstance(x, Tensor) else bool(x)
     return as_number(x, "bool") if x.is_number else F.cast(one_element(x), "bool")
+
+
+def held(x: Any) -> Any:
+    """The same; of a list of as many items as only the run tells, whether it has any."""
+    return shape_of(x.tensor)[0] > 0 if isinstance(x, Stacked) else x
 
 
 def is_flag(x: Any) -> bool:
@@ -58,5 +64,5 @@ def shape_of(x: Tensor) -> tuple[int, ...]:
 
 def not_(x: Any) -> Any:
     """`not x`."""
-    x = decided(x)
+    x = decided(held(x))
     return F.logical_not(truth(x)) if is_traced(x) else not x

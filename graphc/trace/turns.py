@@ -5,6 +5,7 @@ make of them; comprehensions over them, whose items are computed by one loop of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
@@ -12,10 +13,12 @@ from typing import Any
 
 from graphc.errors import TraceTypeError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.core import IndexRangeError
 from graphc.ops.functional.decided import as_number
 from graphc.ops.tensor.deferred import Deferred, Stacked
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, as_tensor
 from graphc.trace import alike
+from graphc.trace.recorder import GraphRecorder
 from graphc.trace.sizes import decided, extreme, is_size
 from graphc.trace.truth import active_recorder, is_traced, one_element, shape_of, truth
 
@@ -86,7 +89,49 @@ class Turn(TracedTensor):
         span = stop.more - self.more
         return span if span > 0 and turns.step > 0 and turns.start + self.more >= 0 and least >= 0 else None
 
+    def require_place(self, size: int) -> None:
+        """IndexRangeError where some turn's number is no place of an axis, if every turn comes here, and this trace is that of a
+        call: what the run would take there are zeros.
+        """
+        active = active_recorder()
+        counting = active.root.counting
+        if counting is None or not counting.lengths.called or not (active is _whole.get()[0] is self.handle[0]):
+            return
+        turns = self.turns
+        if not all(isinstance(x, int) for x in (turns.start, turns.stop)):
+            return
+        numbers = range(int(turns.start), int(turns.stop), turns.step)
+        for number in (numbers[0], numbers[-1]) if numbers else ():
+            if not -int(size) <= number + self.more < int(size):
+                said = f"index {number + self.more} is out of range for an axis of {int(size)}"
+                error = IndexRangeError(said, loc=user_loc())
+                error.__dict__["in_every_turn"] = True  # So that it is the cell's own, though it stands in a loop.
+                raise error
+
     __hash__ = TracedTensor.__hash__
+
+
+#: The body of the loop of which every turn is run, as far as its own graph goes, and whether there is a turn at all.
+_whole: ContextVar[tuple[GraphRecorder | None, bool]] = ContextVar("graphc_whole", default=(None, False))
+
+
+def in_every_turn(turn: Callable[..., Any], turns: Turns) -> Callable[..., Any]:
+    """A turn of a loop that is run for all of them; that is known where the loop stands in no branch that need not be taken."""
+
+    def run(*args: Any) -> Any:
+        active = active_recorder()
+        known = active.parent is not None and (active.parent.parent is None or _whole.get() == (active.parent, True))
+        token = _whole.set((active if known else None, _least(turns.count) > 0))
+        try:
+            return turn(*args)
+        finally:
+            _whole.reset(token)
+
+    return run
+
+
+def _least(count: Any) -> int:
+    return count.bounds[0] if isinstance(count, Deferred) else count if type(count) is int else 0
 
 
 def _unknown() -> TraceTypeError:
@@ -141,7 +186,18 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
     if turns is None:
         return enumerate(iterable, start)
     first, item, step = turns.start, turns.item, turns.step
-    return replace(turns, item=lambda i: ((i - first) // step + start, item(i)))
+    numbers = Turns(start, _plus(start, turns.count), 1, _number) if type(start) is int else None
+
+    def numbered(i: Any) -> Any:
+        number = (i - first) // step + start
+        known = numbers is not None and isinstance(number, TracedTensor)
+        return Turn(number, numbers) if known and numbers is not None else number, item(i)
+
+    return replace(turns, item=numbered)
+
+
+def _number(i: Any) -> Any:
+    return i
 
 
 def zip_(*iterables: Any, strict: bool = False) -> Any:
@@ -241,14 +297,15 @@ def comprehended(
     turns = turns_of(iterable)
     if turns is None:
         return plain(iterable)
-    made = _computed(turns, element)
     if keep is None:
-        return made
+        return _computed(turns, element)
+    made = _computed(turns, element, some=True)
     kept = _computed(turns, lambda item: F.cast(as_tensor(truth(keep(item))), "bool"))
     return Stacked(made.tensor[F.reshape(kept.tensor, (-1,))], made.are_numbers)
 
 
-def _computed(turns: Turns, element: Callable[[Any], Any]) -> Stacked:
+def _computed(turns: Turns, element: Callable[[Any], Any], some: bool = False) -> Stacked:
+    """The items in one tensor. some: only some of them are kept."""
     count, numbers = turns.count, []
     if not isinstance(count, Deferred):
         raise _unknown()
@@ -265,5 +322,5 @@ def _computed(turns: Turns, element: Callable[[Any], Any]) -> Stacked:
         numbers.append(alike.is_number(made))
         return carried, as_tensor(made)
 
-    _, tensor = F.scan(turn, F.zeros((), "int32"), F.arange(count))
+    _, tensor = F.scan(turn if some else in_every_turn(turn, turns), F.zeros((), "int32"), F.arange(count))
     return Stacked(tensor, all(numbers))

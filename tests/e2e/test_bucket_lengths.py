@@ -163,9 +163,89 @@ def of_what_is_counted(x: Any) -> Any:
     return s, taken, x.shape[0] - len(taken)
 
 
+TABLE = Tensor(floats(16, 4))
+SEEN = Tensor(np.tril(np.ones((16, 16), np.float32)))
+
+
+def of_tables(x: Any) -> Any:
+    n = x.shape[0]
+    y = x + TABLE[:n] - TABLE[16 - n :] + ops.concat((TABLE[:1], TABLE[1:n])) * TABLE[n - 1] + TABLE[-n:]
+    y = ops.softmax((y @ y.T).masked_fill(SEEN[:n, :n] == 0, -1e9), -1) @ y
+    return y * 2 if n % 2 else y
+
+
+def of_few_beside_halves(x: Any) -> Any:
+    n = x.shape[0]
+    return x[: n // 2].sum(0), x[n // 2 :].sum(0), x[-3:].sum(0)
+
+
+def paired(x: Any) -> Any:
+    half = x.shape[0] // 2
+    a, b = x[:half], x[half : 2 * half]
+    return (a * b).sum(1), ops.concat((b, a)).sum(0)
+
+
+def distances(x: Any) -> Any:
+    n = x.shape[0]
+    d = ops.zeros((n + 1, n + 1))
+    for i in range(1, n + 1):
+        for j in range(1, n + 1):
+            d[i, j] = ops.minimum(d[i - 1, j], d[i, j - 1]) + (x[i - 1] - x[j - 1]).abs().sum()
+    return d[n, n], d
+
+
+def one_by_one(x: Any) -> Any:
+    y = ops.zeros((x.shape[0],))
+    for i, row in enumerate(x):
+        y[i] = row.sum() + (y[i - 1] if i > 0 else 0.0)
+    return y
+
+
+def made_of_none(x: Any) -> Any:
+    steps = []
+    for i in range(1, x.shape[0]):
+        steps.append(x[i] - x[i - 1])
+    if not steps:
+        return x.sum()
+    return ops.stack(steps).sum()
+
+
+def begun_by_none(x: Any) -> Any:
+    h, outs = None, []
+    for row in x:
+        h = row if h is None else ops.tanh(h * 0.5 + row)
+        outs.append(h)
+    return ops.stack(outs), h, bool(outs)
+
+
+def begun_by_the_first(x: Any) -> Any:
+    for t, row in enumerate(x):
+        if t == 0:
+            h = row
+        else:
+            h = h * 0.5 + row
+    last = x[t] * 2 if outs_of(x) else row
+    return h / (t + 1), last, t
+
+
+def outs_of(x: Any) -> list[Any]:
+    outs = []
+    for k in range(2, x.shape[0]):
+        outs.append(x[k])
+    return outs
+
+
+def taken_in_turns(x: Any) -> Any:
+    s = ops.zeros((4,))
+    for i in range(x.shape[0]):
+        s = s + x[(x * x[i]).sum(-1) > 0].sum(0) * (i + 1)
+    return s
+
+
 CASES = (
     decided, helped, gone_over, rows_gone_over, waited, broken_off, pairs, written, neighbours, halves, spans, kept_in_a_dict,
-    collected, collected_by_ways, collected_twice, of_few, behind, in_ways, of_what_is_counted,
+    collected, collected_by_ways, collected_twice, of_few, behind, in_ways, of_what_is_counted, of_tables, of_few_beside_halves,
+    paired, distances, one_by_one, made_of_none, taken_in_turns, begun_by_none, begun_by_the_first,
 )  # fmt: skip
 
 
@@ -207,6 +287,30 @@ def test_two_lengths_are_told_apart() -> None:
     step = graphc.compile(Rows(), floats(4, 8, 3), buckets={"x": {0: (4, 8), 1: (8,)}})
     for b, t in ((4, 8), (3, 7), (8, 8), (5, 4), (1, 1), (6, 1), (2, 8)):
         close(step(floats(b, t, 3)), graphc.compile(Rows(), floats(b, t, 3))(floats(b, t, 3)))
+
+
+def test_two_axes_at_once() -> None:
+    """Elements of rows that are padded, read and written; both axes as one."""
+
+    class Both(nn.Cell):
+        def construct(self, x: Any) -> Any:
+            b, t, _ = x.shape
+            s, y = ops.zeros((3,)), ops.zeros((b, t + 1))
+            for i in range(b):
+                for j in range(t):
+                    if i < j:
+                        s = s * 0.9 + x[i, j]
+                    elif i == j:
+                        s = s + x[i, j] * 2
+                y[i, 0] = x[i, -1].sum()
+            for j in range(t):
+                y[:, j + 1] = y[:, j] * 0.5 + x[:, j].sum(-1)
+            z = ops.tanh(x.reshape(b * t, 3))
+            return s, y, z.mean(0) if b > t else z.sum(0), y[-1, -1]
+
+    step = graphc.compile(Both(), floats(8, 8, 3), buckets={"x": {0: (8,), 1: (8,)}})
+    for b, t in ((8, 8), (3, 7), (7, 3), (2, 2)):
+        close(step(floats(b, t, 3)), graphc.compile(Both(), floats(b, t, 3))(floats(b, t, 3)), 1e-4)
 
 
 def test_what_two_traces_do_not_show_is_decided_when_it_comes() -> None:
@@ -251,6 +355,90 @@ def test_what_the_cell_raises_for_a_length_a_call_raises() -> None:
         row(floats(3, 4))
 
 
+@pytest.mark.parametrize("raising", [(8,), (5, 3), (8, 4, 5, 3)])
+def test_what_the_cell_raises_for_a_length_says_nothing_of_others(raising: tuple[int, ...]) -> None:
+    """Also where it is one that is traced for all of its bucket."""
+
+    class Some(nn.Cell):
+        def construct(self, x: Any) -> Any:
+            for n in raising:
+                assert x.shape[0] != n, f"not {n}"
+            return x * 2
+
+    for first in (7, 2):
+        step = graphc.compile(Some(), floats(first, 4), buckets=(4, 8))
+        for n in (7, 8, 5, 6, 4, 3, 2):
+            if n in raising:
+                with pytest.raises(AssertionError, match=f"not {n}"):
+                    step(floats(n, 4))
+            else:
+                close(step(floats(n, 4)), Tensor(floats(n, 4) * 2))
+
+
+def beyond_a_table(x: Any) -> Any:
+    s = ops.zeros((4,))
+    for i, row in enumerate(x):
+        s = s + row * TABLE[:6][i]
+    return s
+
+
+def written_beyond(x: Any) -> Any:
+    y = ops.zeros((6, 4))
+    for k in range(x.shape[0]):
+        y[k] = x[k]
+    return y
+
+
+@pytest.mark.parametrize("body", [beyond_a_table, written_beyond])
+def test_a_turn_whose_number_is_no_place_is_an_error(body: Callable[[Any], Any]) -> None:
+    """Not a row of zeros, as at a number that only the run tells."""
+    net = Net(lambda self, x: body(x))
+    step = graphc.compile(net, floats(5, 4), buckets=(8,))
+    for n in (6, 8, 5, 7):
+        if n > 6:
+            with pytest.raises(IndexError, match=f"index {n - 1} is out of range"):
+                step(floats(n, 4))
+        else:
+            close(step(floats(n, 4)), graphc.compile(net, floats(n, 4))(floats(n, 4)))
+
+
+def test_numbers_that_some_turns_ask_are_no_error() -> None:
+    def asked(x: Any) -> Any:
+        s = ops.zeros((4,))
+        for i, row in enumerate(x):
+            if i < 6:
+                s = s + row * TABLE[:6][i]
+        if x.shape[0] <= 6:
+            for k in range(x.shape[0]):
+                s = s + TABLE[:6][k]
+        for _ in range(6, x.shape[0]):
+            for k in range(x.shape[0]):
+                s = s + TABLE[:6][k - 6]
+        return s, sum(TABLE[:6][i] for i in range(x.shape[0]) if i < 6)
+
+    net = Net(lambda self, x: asked(x))
+    step = graphc.compile(net, floats(8, 4), buckets=(8,))
+    for n in (8, 5, 6):
+        close(step(floats(n, 4)), graphc.compile(net, floats(n, 4))(floats(n, 4)))
+
+
+def test_what_a_branch_raises_that_need_not_be_taken_is_no_error_of_the_cell() -> None:
+    class Last(nn.Cell):
+        def construct(self, x: Any) -> Any:
+            i, s = 0, x[0]
+            while True:
+                i += 1
+                if i >= x.shape[0]:
+                    break
+                s = s * 0.5 + x[i]
+            return s
+
+    step = graphc.compile(Last(), floats(3, 4), buckets=(4,))
+    close(step(floats(3, 4)), graphc.compile(Last(), floats(3, 4))(floats(3, 4)))
+    with pytest.raises(PaddingError, match="construct raises IndexError for length0 2, where it need not come"):
+        step(floats(2, 4))
+
+
 def read_inside(x: Any) -> Any:
     outs = []
     for row in x:
@@ -272,6 +460,23 @@ def held_by_another_name(x: Any) -> Any:
     return ops.stack(other)
 
 
+def grown_elsewhere(x: Any) -> Any:
+    def grow(outs: list[Any]) -> None:
+        for row in x:
+            outs.append(row)
+
+    outs: list[Any] = []
+    grow(outs)
+    return x * len(outs)
+
+
+def of_chunks(x: Any) -> Any:
+    outs = []
+    for k in range(0, x.shape[0], 2):
+        outs.append(x[k : k + 2] @ x.T @ x)
+    return ops.cat(outs)
+
+
 def of_other_shapes(x: Any) -> Any:
     return (x[:6] if x.shape[0] > 6 else x).sum(0)
 
@@ -281,7 +486,9 @@ def of_other_shapes(x: Any) -> Any:
     [
         (read_inside, "is read inside of it"),
         (put_in_front, "is read inside of it"),
-        (held_by_another_name, "only the run tells"),
+        (held_by_another_name, "has another name"),
+        (grown_elsewhere, "has another name"),
+        (of_chunks, "in each turn or branch anew"),
         (of_other_shapes, "tensors of different shapes"),
     ],
 )

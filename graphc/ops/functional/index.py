@@ -30,6 +30,7 @@ from graphc.ops.functional.dynamic import columns_of, known_values, places_of
 from graphc.ops.functional.elementwise import add, floor_mod, greater, maximum, minimum, mul, neg
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.one_by_one import numbers_first, numbers_of
 from graphc.ops.functional.open_slices import axes_of, without_open
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem, one_ellipsis, wrapped
@@ -187,7 +188,15 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
     walked = [isinstance(i, kinds) for i in items]
     x = getitem(x, tuple(slice(None) if w else i for i, w in zip(items, walked, strict=True)))
     axes = [k for k, w in enumerate(walked) if w]
+    for k in axes:
+        require_place = getattr(items[k], "require_place", None)  # Of the number of a turn.
+        if require_place is not None:
+            require_place(shape_of(x)[k])
     indices = [as_index(items[k]) for k in axes]
+    if not parted and any(isinstance(shape_of(x)[k], Deferred) for k in axes[1:]):
+        x, axes, indices = numbers_first(x, axes, indices, _gathered)
+    if not axes:
+        return x
     shape = broadcast_shapes("indexing", *(i.shape for i in indices))
     flat: Tensor | None = None
     for axis, index in zip(axes, indices, strict=True):
@@ -211,6 +220,9 @@ def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "
     chosen = _put_back(x, index, new, mode)
     if chosen is not None:
         return chosen
+    numbers = numbers_of(x, index, _plain)
+    if numbers is not None:
+        return _at_numbers(x, numbers, new, mode)
     if _is_mask(index) and (index.array is None or new.size == 1):
         new = reshape(new, ()) if new.size == 1 else new
         mask = reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
@@ -219,14 +231,35 @@ def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "
     if x.size == 0 and not (active is not None and active.compared):
         return x.value()
     places = index_(reshape(arange(0, x.size, dtype="int32"), x.shape), index)
-    lead = max(new.ndim - places.ndim, 0)
-    if any(d != 1 for d in new.shape[:lead]):
-        raise ShapeError(
-            f"a value {new.tensor_type} cannot be written to elements of shape {places.shape}", loc=user_loc()
-        )
-    new = broadcast_to(reshape(new, new.shape[lead:]), places.shape)
+    new = _as_large(new, places.shape)
     flat = scattered(mode, reshape(x, (-1,)), reshape(places, (-1,)), reshape(new, (-1,)))
     return reshape(flat, x.shape)
+
+
+def _at_numbers(x: Tensor, numbers: dict[int, Any], new: Tensor, mode: str) -> Tensor:
+    """x with what single numbers of some axes take of it replaced, one axis after the other."""
+    first, *rest = numbers
+    place = (*[slice(None)] * first, numbers[first])
+    row = index_(x, place)
+    if rest:
+        others = tuple(numbers.get(k, slice(None)) for k in range(x.ndim) if k != first)
+        new = updated(row, others, new, mode)
+    else:
+        new = _as_large(new, row.shape)
+        new = new if mode == "update" else add(row, new)
+    at = numbers[first]
+    at = at.tensor() if isinstance(at, Deferred) else at
+    return scattered(
+        "update", x, reshape(wrapped(as_index(at), shape_of(x)[first]), (1,)), expand_dims(new, first), first
+    )
+
+
+def _as_large(new: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A value that is written to elements of this shape. ShapeError where it cannot be."""
+    lead = max(new.ndim - len(shape), 0)
+    if any(d != 1 for d in new.shape[:lead]):
+        raise ShapeError(f"a value {new.tensor_type} cannot be written to elements of shape {shape}", loc=user_loc())
+    return broadcast_to(reshape(new, new.shape[lead:]), shape)
 
 
 def _numbers(x: Tensor, value: Any) -> Tensor:

@@ -101,6 +101,9 @@ def _places(x: Tensor, axis: int, item: slice) -> Tensor:
     if apart is not None:
         return add(arange(apart, dtype="int32"), cast_to(item.start, "int32"))
     size, start, stop = shape_of(x)[axis], sized(item.start), sized(item.stop)
+    given = _given_places(start, stop, size) if step == 1 else None
+    if given is not None:
+        return given
     from_first = (start is None or (type(start) is int and start == 0)) and is_certain(size)
     if step == 1 and from_first and isinstance(stop, Deferred) and stop.bounds[0] >= 0:
         stop = stop.at_most(size)
@@ -112,6 +115,40 @@ def _places(x: Tensor, axis: int, item: slice) -> Tensor:
     if step > 1:
         flags.append(equal(floor_mod(at if first is None else sub(at, maximum(first, 0)), step), 0))
     return places_of("a slice", reduce(logical_and, flags))
+
+
+def _given_places(start: Any, stop: Any, size: int) -> Tensor | None:
+    """The places from one bound to another where both are made of what the call brings, and in order: of its lengths those before
+    as many are known. None otherwise.
+    """
+    bounds = [0 if start is None else start, size if stop is None else stop]
+    if not all(isinstance(b, int) and (b.is_given if isinstance(b, Deferred) else True) for b in bounds):
+        return None
+    first, last = (b + size if _most(b) < 0 else b for b in bounds)
+    if not any(isinstance(b, Deferred) for b in (first, last)):
+        return None
+    count = last - first
+    if _least(first) < 0 or _least(count) < 0 or not _fits(last, size):
+        return None
+    places = first_places(count) if isinstance(count, Deferred) else arange(count, dtype="int32")
+    return places if type(first) is int and first == 0 else add(places, cast_to(as_tensor(_number(first)), "int32"))
+
+
+def _fits(last: int, size: int) -> bool:
+    """Whether a bound is no further than an axis goes: in every call, or, as each length is traced, in this one."""
+    return _most(last - size) <= 0 or (not isinstance(size, Deferred) and int(last) <= size)
+
+
+def _number(x: int) -> Any:
+    return x.tensor() if isinstance(x, Deferred) else x
+
+
+def _least(x: int) -> int:
+    return x.bounds[0] if isinstance(x, Deferred) else x
+
+
+def _most(x: int) -> int:
+    return x.bounds[1] if isinstance(x, Deferred) else x
 
 
 def _from_first(bound: Any, size: int) -> Tensor:

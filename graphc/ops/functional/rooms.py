@@ -29,7 +29,11 @@ def with_rooms(shape: Any) -> Any:
     if isinstance(shape, (tuple, list)):
         return type(shape)(map(with_rooms, shape)) if type(shape) in (tuple, list) else tuple(map(with_rooms, shape))
     size = sized(shape)
-    if not isinstance(size, Deferred) or size.is_room:
+    if not isinstance(size, Deferred):
+        return size
+    if size.is_room:
+        active: Any = dispatch.recorder.get()
+        active.note_room(size)
         return size
     low, high = size.bounds
     if low < 0:

@@ -15,6 +15,7 @@ from graphc.ops.functional.core import IndexKindError, IndexRangeError, call, ca
 from graphc.ops.functional.elementwise import add, greater_equal, less, logical_and
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import reshape
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -121,8 +122,9 @@ def strided_slice(
 
 def wrapped(index: Tensor, size: int) -> Tensor:
     """Negative indices counted from the end."""
-    if index.array is not None and type(index) is Tensor:
-        return Tensor.wrap(np.where(index.array < 0, index.array + size, index.array).astype(index.array.dtype))
+    known = index.array if type(index) is Tensor else None
+    if known is not None and not (isinstance(size, Deferred) and np.any(known < 0)):
+        return Tensor.wrap(np.where(known < 0, known + size, known).astype(known.dtype))
     active = dispatch.recorder.get()
     if active is not None and active.is_place(index):
         return index
