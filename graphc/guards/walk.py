@@ -100,6 +100,12 @@ class Names:
         return self.everything or name in self.known
 
 
+#: Attributes that tensors and parameters have of their own: what they say is looked at by itself.
+_OF_TENSORS = frozenset(
+    ("_array", "_name", "_parallel_optimizer", "_requires_grad", "cut", "is_named", "is_state", "layerwise_parallel")
+)
+
+
 class Walk:
     """What was found: `tokens` are equal where all is the same. `places` says what each of them stands for: the number of
     the object and the name in it; `origins` where each object was found first. `kept` are objects that count by identity
@@ -187,10 +193,12 @@ class Walk:
         return (id(value), None)
 
     def _tensor(self, value: Tensor, label: str) -> Token:
-        space = vars(value)
-        names = [n for n in space if n in self.names and not n.startswith("_")]
+        space, same = vars(value), self._same(value)
+        others = space.keys() - _OF_TENSORS
+        names = [n for n in others if n in self.names and not n.startswith("_")] if others else []
         self.watch.mapping(space, names, sized=True)
-        same = (*self._same(value), *[self._token(space[n], f"{label}.{n}") for n in names])
+        if names:
+            same = (*same, *[self._token(space[n], f"{label}.{n}") for n in sorted(names)])
         if isinstance(value, Parameter):
             storage = value.storage
             more = [self._token(value.__dict__.get(n), f"{label}.{n}") for n in ("grad_hooks", "accumulator")]

@@ -110,9 +110,8 @@ class Counting:
     ) -> None:
         self.fixed, self.lengths = fixed, lengths or Lengths()
         self._given: list[Node] = []  # Inputs for the lengths.
-        self.rooms: dict[
-            int, Sum
-        ] = {}  # Sizes that axes are made as large as, if this trace finds those that the call brings.
+        #: Sizes that axes are made as large as, if this trace finds those that the call brings.
+        self.rooms: dict[int, Sum] = {}
         self._ends = ends
         self.room, self.finds, self.others = room, others is not None, others or ()
         self.sizes: Found | None = {} if sizes is None and self.finds else sizes

@@ -19,7 +19,7 @@ from graphc.trace import alike, control, inplace
 from graphc.trace.branches import state_after, undefined
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.sizes import decided
-from graphc.trace.standins import Appended
+from graphc.trace.standins import Appended, UnreadError
 from graphc.trace.truth import active_recorder
 from graphc.trace.turns import Turns, in_every_turn
 
@@ -90,20 +90,34 @@ def _looked_at(
     writes to a tensor in place. A turn is traced and thrown away.
     """
     entry = get_state()
-    branch, after = _turn_after(turns, body, get_state, set_state)
-    lists = {i: len(b) - len(a) for i, (a, b) in enumerate(zip(entry, after, strict=True)) if _has_grown(a, b)}
+    try:
+        branch, after = _turn_after(turns, body, get_state, set_state, only_new=True)
+        before: State = tuple([] if type(x) is list else x for x in entry)
+    except UnreadError:
+        branch, after = _turn_after(turns, body, get_state, set_state)
+        before = entry
+    lists = {i: len(b) - len(a) for i, (a, b) in enumerate(zip(before, after, strict=True)) if _has_grown(a, b)}
     does_more = branch.overwritten or any(node.op.effect and not node.graphs() for _, node in walk(branch.graph))
     return lists, bool(does_more)
 
 
 def _turn_after(
-    turns: Turns, body: Callable[[Any], Any], get_state: Callable[[], State], set_state: Callable[[State], None]
+    turns: Turns,
+    body: Callable[[Any], Any],
+    get_state: Callable[[], State],
+    set_state: Callable[[State], None],
+    only_new: bool = False,
 ) -> tuple[GraphRecorder, State]:
-    """The graph of a turn that is traced and thrown away, and what the names are after it."""
+    """The graph of a turn that is traced and thrown away, and what the names are after it; only_new: of lists what it appends.
+
+    UnreadError then for a turn that does something else with one.
+    """
     entry, after = get_state(), []
 
     def turn() -> None:
         mine = inplace.own(entry)
+        if only_new:
+            mine = tuple(_begun(x[-1] if x else None) if type(x) is list else x for x in mine)
         set_state(mine)
         number = active_recorder().carry(as_number(as_tensor(0), "int64"))
         run = partial(state_after, lambda: body(turns.turn(number)), get_state)
@@ -117,7 +131,7 @@ def _turn_after(
 
 
 def _has_grown(before: Any, after: Any) -> bool:
-    if type(before) is not list or type(after) is not list or len(after) <= len(before):
+    if type(before) is not list or not isinstance(after, list) or len(after) <= len(before):
         return False
     kept, new = after[: len(before)], after[len(before) :]
     return all(a is b for a, b in zip(before, kept, strict=True)) and all(
@@ -147,38 +161,50 @@ def _scan(
             state[i] = value
         set_state(tuple(state))
 
-    def run(number: Any) -> None:
-        set_state(tuple(Appended() if i in lists else x for i, x in enumerate(get_state())))
+    numbers: dict[int, bool] = {}  # Of each list whether a turn appends numbers to it.
+    # What each list ends with: what an item is that a turn reads at -1, before it has appended any.
+    ends = {i: as_tensor(decided(entry[i][-1])) for i in lists if entry[i]}
+
+    def run(number: Any, last: dict[int, Tensor]) -> None:
+        set_state(tuple(_begun(last.get(i)) if i in lists else x for i, x in enumerate(get_state())))
         body(turns.turn(number))
+
+    def first() -> None:
+        carry = active_recorder().carry
+        run(carry(number), {i: carry(x) for i, x in ends.items()})
 
     start = own()
     number: Tensor = as_number(as_tensor(0), "int64")
-    carried, initial, _ = carried_by(lambda: run(active_recorder().carry(number)), own, put, start)
+    carried, initial, _ = carried_by(first, own, put, start)
 
-    def turn(values: Any, place: Tensor) -> Any:
+    def turn(given: Any, place: Tensor) -> Any:
+        nonlocal numbers
+        values, last = given
         state = list(inplace.own(initial))
         for i, value in zip(carried, values, strict=True):
             state[i] = value
         put(inplace.own(tuple(state)))
-        run(as_number(place, "int64"))
+        run(as_number(place, "int64"), dict(zip(ends, last, strict=True)))
         made = own()
-        items = [_items(get_state()[i], count) for i, count in lists.items()]
+        items = {i: _items(get_state()[i], count) for i, count in lists.items()}
+        numbers = {i: all(x.is_number for x in each) for i, each in items.items()}
         put(made)
-        return tuple(alike.lowered(made[i], initial[i]) for i in carried), items
+        values = tuple(alike.lowered(made[i], initial[i]) for i in carried)
+        return (values, tuple(items[i][-1] for i in ends)), list(items.values())
 
-    begin, places = tuple(initial[i] for i in carried), F.arange(turns.count)
+    begin, places = (tuple(initial[i] for i in carried), tuple(ends.values())), F.arange(turns.count)
     done = active_recorder().scan(inplace.unchanged(in_every_turn(turn, turns)), begin, places, places.shape[0], False)
     if done is None:
         set_state(entry)
         return False
-    final, made = done
+    (final, _), made = done
     state = list(initial)
     for i, value in zip(carried, final, strict=True):
         state[i] = value
     put(tuple(state))
     whole = list(get_state())
     for (i, _), items in zip(lists.items(), made, strict=True):
-        whole[i] = _listed(entry[i], items)
+        whole[i] = _listed(entry[i], items, numbers[i])
     set_state(tuple(whole))
     if any(sys.getrefcount(entry[i]) > _OWN for i in lists):
         raise TraceError(
@@ -188,6 +214,13 @@ def _scan(
             help="append to a list that nothing else holds: let the function that appends to it make it, too, and return it",
         )
     return True
+
+
+def _begun(last: Any) -> Appended:
+    """A list as a turn is given it."""
+    made = Appended()
+    made.last = last
+    return made
 
 
 def _items(value: Any, count: int) -> list[Tensor]:
@@ -207,14 +240,14 @@ def _differing() -> TraceError:
     )
 
 
-def _listed(before: list[Any], items: list[Tensor]) -> Stacked:
+def _listed(before: list[Any], items: list[Tensor], numbers: bool) -> Stacked:
     """The list: what it held, and what all turns have appended."""
     rows = items[0] if len(items) == 1 else F.stack(items, 1)
     if len(items) > 1:
         rows = F.reshape(rows, (rows.shape[0] * len(items), *rows.shape[2:]))
-    numbers = all(x.is_number for x in items)
     if before:
         first = [as_tensor(decided(x)) for x in before]
+        numbers = numbers and all(map(alike.is_number, before))
         if any((x.tensor_type.dtype, x.shape) != (rows.tensor_type.dtype, rows.shape[1:]) for x in first):
             raise _differing()
         rows = F.concat((F.stack(first), rows))

@@ -46,7 +46,7 @@ def appended(target: Any, value: Any) -> Any:
 
 def own(state: tuple[Any, ...]) -> tuple[Any, ...]:
     """The values of names for one way: lists and dicts are copies."""
-    return tuple(type(x)(x) if is_owned(x) else x for x in state)
+    return tuple(x.copied() if isinstance(x, Appended) else type(x)(x) if is_owned(x) else x for x in state)
 
 
 def is_owned(x: Any) -> bool:

@@ -64,7 +64,23 @@ class Joined(Tensor):
 
 
 class Appended(list[Any]):
-    """What a turn of a loop appends to a list. The rest of the list is not known while the turn is traced: it cannot be read."""
+    """What a turn of a loop appends to a list. The rest of the list is not known while the turn is traced: of it the last item,
+    if there is one in every turn, is all that can be read.
+    """
+
+    last: Any = None
+
+    def holds_any(self) -> bool:
+        """Whether there is an item in every turn. TraceTypeError GC120 where only the run tells."""
+        if not list.__len__(self) and self.last is None:
+            raise _unread()
+        return True
+
+    def copied(self) -> Appended:
+        """The same, for one way through the program."""
+        made = Appended(list.__iter__(self))
+        made.last = self.last
+        return made
 
 
 #: Modules that join what ways through the program have made of a list, whatever it holds.
@@ -82,6 +98,10 @@ def _guarded(name: str) -> Callable[..., Any]:
     own = getattr(list, name)
 
     def read(self: Appended, *args: Any, **kwargs: Any) -> Any:
+        if name == "__getitem__" and args == (-1,) and not list.__len__(self) and self.last is not None:
+            return self.last
+        if name == "__getitem__" and args == (-1,) and list.__len__(self):
+            return own(self, -1)
         if sys._getframe(1).f_globals.get("__name__") not in _JOINING:
             raise _unread()
         return own(self, *args, **kwargs)
@@ -89,12 +109,16 @@ def _guarded(name: str) -> Callable[..., Any]:
     return read
 
 
-def _unread() -> TraceTypeError:
-    return TraceTypeError(
+class UnreadError(TraceTypeError):
+    """A list is read of which a turn knows only what it appends."""
+
+
+def _unread() -> UnreadError:
+    return UnreadError(
         "a list that a loop appends to is read inside of it, where only the run tells how many turns there have been",
         code="GC120",
         loc=user_loc(),
-        help="keep the last item under a name of its own, which the loop carries",
+        help="begin with a list of one item, whose last one can be read; or keep what you read under a name of its own",
     )
 
 

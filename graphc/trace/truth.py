@@ -13,6 +13,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.sizes import decided
+from graphc.trace.standins import Appended
 
 
 def active_recorder() -> GraphRecorder:
@@ -49,6 +50,8 @@ def truth(x: Any) -> Any:
 
 def held(x: Any) -> Any:
     """The same; of a list of as many items as only the run tells, whether it has any."""
+    if isinstance(x, Appended):
+        return x.holds_any()
     return shape_of(x.tensor)[0] > 0 if isinstance(x, Stacked) else x
 
 

@@ -242,10 +242,23 @@ def taken_in_turns(x: Any) -> Any:
     return s
 
 
+def from_the_last(x: Any) -> Any:
+    outs, numbers = [ops.ones((4,))], [0]
+    for i, row in enumerate(x):
+        if row.sum() > 0:
+            outs.append(ops.tanh(outs[-1] * 0.5 + row))
+        else:
+            outs.append(outs[-1])
+        outs.append(outs[-1] + 1)
+        numbers.append(numbers[-1] + i)
+    return ops.stack(outs), outs[-1], numbers[-1]
+
+
 CASES = (
     decided, helped, gone_over, rows_gone_over, waited, broken_off, pairs, written, neighbours, halves, spans, kept_in_a_dict,
     collected, collected_by_ways, collected_twice, of_few, behind, in_ways, of_what_is_counted, of_tables, of_few_beside_halves,
     paired, distances, one_by_one, made_of_none, taken_in_turns, begun_by_none, begun_by_the_first,
+    from_the_last,
 )  # fmt: skip
 
 
@@ -446,6 +459,13 @@ def read_inside(x: Any) -> Any:
     return ops.stack(outs)
 
 
+def asked_inside(x: Any) -> Any:
+    outs: list[Any] = []
+    for row in x:
+        outs.append(outs[-1] + row if outs else row)
+    return ops.stack(outs)
+
+
 def put_in_front(x: Any) -> Any:
     outs: list[Any] = []
     for row in x:
@@ -485,6 +505,7 @@ def of_other_shapes(x: Any) -> Any:
     ("body", "why"),
     [
         (read_inside, "is read inside of it"),
+        (asked_inside, "is read inside of it"),
         (put_in_front, "is read inside of it"),
         (held_by_another_name, "has another name"),
         (grown_elsewhere, "has another name"),

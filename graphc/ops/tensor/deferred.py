@@ -53,7 +53,10 @@ class Stacked:
 
     def __getitem__(self, place: Any) -> Any:
         made = self.tensor[place]
-        return Stacked(made, self.are_numbers) if isinstance(place, slice) else made
+        if isinstance(place, slice):
+            return Stacked(made, self.are_numbers)
+        made.is_number = self.are_numbers
+        return made
 
     def __iter__(self) -> Iterator[Any]:
         raise self.refused()
