@@ -33,7 +33,7 @@ from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, trace
 from graphc.trace.counted import Coincidence, Found, Key, Lengths
 from graphc.trials import Rooms, Takes, far_from
-from graphc.varying import Varying, varying_inputs, varying_of
+from graphc.varying import Plan, Varying, varying_inputs, varying_of
 from graphc_codegen.forks import rlock, unforked
 
 #: How many lengths' constants are kept.
@@ -239,7 +239,10 @@ class PaddedStep(CompiledStep):
         cell = self.cell
         if len(leaves) != len(self._plan.axes) or cell is None:
             return super().arrays(*args, **kwargs)
-        plan = self._varying.plan(cell, leaves, structure)
+        return self._padded(cell, leaves, structure, self._varying.plan(cell, leaves, structure))
+
+    def _padded(self, cell: Cell, leaves: list[Tensor], structure: Structure, plan: Plan) -> list[Array]:
+        """The arrays of a call that is padded so."""
         args, kwargs = unflatten(structure, plan.padded(leaves))
         lengths = [np.array(n, np.int32) for n in plan.lengths]
         return [*super().arrays(*args, **kwargs), *lengths, *self._constants(cell, plan.lengths)]
@@ -289,21 +292,23 @@ class PaddedStep(CompiledStep):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """One step, as `CompiledStep` makes it. Raises PaddingError for a size for which the cell does something else."""
         try:
-            own = self._other(args, kwargs)
+            leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
+            cell = self.cell
+            if cell is None or len(leaves) != len(self._plan.axes):
+                return super().__call__(*args, **kwargs)
+            plan = self._varying.plan(cell, leaves, structure)
+            own = self._other(cell, args, kwargs, plan.lengths)
+            return self.run(self._padded(cell, leaves, structure, plan)) if own is None else own(*args, **kwargs)
         except BaseException as error:
             clean(error)
             raise
-        return super().__call__(*args, **kwargs) if own is None else own(*args, **kwargs)
 
-    def _other(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledStep | None:
-        """The step for a size for which the cell does something else: one in which sizes decide when it runs, or, for a size of
+    def _other(
+        self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], lengths: tuple[int, ...]
+    ) -> CompiledStep | None:
+        """The step for lengths for which the cell does something else: one in which they decide when it runs, or, for a length of
         1, one of its own. PaddingError where there is none.
         """
-        leaves, _ = flatten((as_inputs(args), as_inputs(kwargs)))
-        cell = self.cell
-        if cell is None or len(leaves) != len(self._plan.axes):
-            return None
-        lengths = self._varying.plan(cell, leaves, self._inputs).lengths
         with self._lock:
             if lengths in self._found:
                 return None
@@ -369,10 +374,10 @@ class PaddedStep(CompiledStep):
         first = tuple(Tensor.wrap(q[0, ...]) for q in queue if q.ndim and len(q))
         if cell is None or len(first) != len(self._plan.axes):
             return super().run_many(queue, kept)
-        own = self._other(first, {})
+        plan, steps = self._varying.plan(cell, first, self._inputs), len(queue[0])
+        own = self._other(cell, first, {}, plan.lengths)
         if own is not None:
             return own.run_many(queue, kept)
-        plan, steps = self._varying.plan(cell, first, self._inputs), len(queue[0])
         made = [
             padded_array(q, (plain(steps), *a), plan.lengths) if a else q for q, a in zip(queue, plan.axes, strict=True)
         ]
