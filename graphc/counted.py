@@ -15,7 +15,7 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, ExportError, GraphcError, PaddingError, TraceError, user_loc
 from graphc.frames import place
-from graphc.ir import Graph, walk
+from graphc.ir import Graph, Node, walk
 from graphc.nn.cell.cell import Cell
 from graphc.ops.declared.padding import Axes
 from graphc.ops.tensor.tensor import Tensor, require_array
@@ -88,11 +88,10 @@ class Counted:
         for id, symbol, least, error in masked.needs:
             _, own = masked.source(symbol)
             if own < begin:
-                if trials.takes is None or not trials.takes(own, least - 1, trials.made.sizes):
-                    continue  # The call for such a length raises it, as that is traced then.
-                if trials.nodes[id].op.name != "Slice":
-                    raise error
-                capped.add(id)
+                if trials.takes and takes_fewer(
+                    trials.nodes[id], trials.takes(own, least - 1, trials.made.sizes), error
+                ):
+                    capped.add(id)
                 continue
             few = [least - 1 if s == own - begin else size for s, size in enumerate(trials.sizes)]
             raised, counting = _tried(trials, few, masked)
@@ -372,6 +371,16 @@ def trace_all(
             others.add(one.key)
             continue
         return traced, counted, made.sizes or {}
+
+
+def takes_fewer(node: Node, raises_nothing: bool, error: Exception) -> bool:
+    """Whether a node that needs more of a length than there is takes what there is: a slice does, where the cell raises nothing.
+
+    Where it raises something, the call for such a length does, as that is traced then. Raises the error for another node.
+    """
+    if raises_nothing and node.op.name != "Slice":
+        raise error
+    return raises_nothing
 
 
 def without(found: Found | None, others: Collection[Key]) -> Found | None:

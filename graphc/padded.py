@@ -21,6 +21,7 @@ from graphc.failures import failing
 from graphc.frames import clean
 from graphc.given import as_inputs
 from graphc.guards.walk import Names
+from graphc.ir import walk
 from graphc.nn.cell.cell import Cell
 from graphc.nn.cell.inputs import open_inputs
 from graphc.ops.declared.padding import plain
@@ -95,8 +96,7 @@ class PaddedStep(CompiledStep):
             try:
                 traced = self._decided(cell, leaves, structure)
             except GraphcError as other:
-                if other.message != error.message:
-                    error.details = (*error.details, f"with sizes as numbers of the run: {other.message}")
+                _tell(error, other)
                 raise error from None
             if traced is None:
                 raise
@@ -142,13 +142,10 @@ class PaddedStep(CompiledStep):
 
         PaddingError for another node than a slice.
         """
-        made = set()
+        nodes, made = {n.id: n for _, n in walk(self._masked.traced)}, set()
         for id, symbol, least, error in self._masked.needs:
-            if not takes(symbol, least - 1, self._sizes):
-                continue  # As the call for such a length does, which is traced then.
-            if self._masked.traced.node(id).op.name != "Slice":
-                raise error
-            made.add(id)
+            if counted.takes_fewer(nodes[id], takes(symbol, least - 1, self._sizes), error):
+                made.add(id)
         return frozenset(made)
 
     def _takes(
@@ -336,8 +333,7 @@ class PaddedStep(CompiledStep):
                 if made.takes(cell, lengths):
                     return made
             except GraphcError as other:
-                if other.message != error.message:
-                    error.details = (*error.details, f"with sizes as numbers of the run: {other.message}")
+                _tell(error, other)
         if 1 not in lengths:
             raise error
         return CompiledStep(cell, args, kwargs, *self._options)
@@ -394,6 +390,12 @@ class PaddedStep(CompiledStep):
         if self._counted is not None:
             return super()._returned(outputs)
         return super()._returned(counted.cut(outputs, self._masked.results, self._lengths))
+
+
+def _tell(error: PaddingError, other: GraphcError) -> None:
+    """Let a refusal say what stands in the way of lengths that decide, if that is something else."""
+    if other.message != error.message:
+        error.details = (*error.details, f"with sizes as numbers of the run: {other.message}")
 
 
 class DecidingStep(PaddedStep):

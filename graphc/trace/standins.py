@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from graphc import dispatch
@@ -70,6 +71,14 @@ class Appended(list[Any]):
 
     last: Any = None
 
+    def __getitem__(self, place: Any) -> Any:
+        """The last item: what the turn has appended, or what the list ends with before; nothing else."""
+        if type(place) is int and place == -1 and (list.__len__(self) or self.last is not None):
+            return list.__getitem__(self, -1) if list.__len__(self) else self.last
+        if not _joins(sys._getframe(1)):
+            raise _unread()
+        return list.__getitem__(self, place)
+
     def holds_any(self) -> bool:
         """Whether there is an item in every turn. TraceTypeError GC120 where only the run tells."""
         if not list.__len__(self) and self.last is None:
@@ -88,21 +97,21 @@ _JOINING = {f"graphc.trace.{n}" for n in ("alike", "branches", "grown", "inplace
     "graphc.ops.tensor.tree"
 }
 _READING = (
-    "__getitem__", "__setitem__", "__delitem__", "__len__", "__iter__", "__contains__", "__reversed__", "__eq__", "__lt__",
+    "__setitem__", "__delitem__", "__len__", "__iter__", "__contains__", "__reversed__", "__eq__", "__lt__",
     "__le__", "__gt__", "__ge__", "__mul__", "__imul__", "__rmul__", "pop", "remove", "insert", "clear", "index", "count",
     "sort", "reverse", "copy",
 )  # fmt: skip
+
+
+def _joins(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") in _JOINING
 
 
 def _guarded(name: str) -> Callable[..., Any]:
     own = getattr(list, name)
 
     def read(self: Appended, *args: Any, **kwargs: Any) -> Any:
-        if name == "__getitem__" and args == (-1,) and not list.__len__(self) and self.last is not None:
-            return self.last
-        if name == "__getitem__" and args == (-1,) and list.__len__(self):
-            return own(self, -1)
-        if sys._getframe(1).f_globals.get("__name__") not in _JOINING:
+        if not _joins(sys._getframe(1)):
             raise _unread()
         return own(self, *args, **kwargs)
 

@@ -15,7 +15,7 @@ from graphc.errors import TraceTypeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.core import IndexRangeError
 from graphc.ops.functional.decided import as_number
-from graphc.ops.tensor.deferred import Deferred, Stacked
+from graphc.ops.tensor.deferred import Deferred, Stacked, least_of
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, as_tensor
 from graphc.trace import alike
 from graphc.trace.recorder import GraphRecorder
@@ -85,7 +85,7 @@ class Turn(TracedTensor):
         if not isinstance(stop, Turn) or stop.turns is not turns or not is_size(last) or type(turns.start) is not int:
             return None
         left = size - last - (stop.more - 1)
-        least = left.bounds[0] if isinstance(left, Deferred) else left
+        least = least_of(left)
         span = stop.more - self.more
         return span if span > 0 and turns.step > 0 and turns.start + self.more >= 0 and least >= 0 else None
 
@@ -121,17 +121,14 @@ def in_every_turn(turn: Callable[..., Any], turns: Turns) -> Callable[..., Any]:
     def run(*args: Any) -> Any:
         active = active_recorder()
         known = active.parent is not None and (active.parent.parent is None or _whole.get() == (active.parent, True))
-        token = _whole.set((active if known else None, _least(turns.count) > 0))
+        count = turns.count
+        token = _whole.set((active if known else None, isinstance(count, int) and least_of(count) > 0))
         try:
             return turn(*args)
         finally:
             _whole.reset(token)
 
     return run
-
-
-def _least(count: Any) -> int:
-    return count.bounds[0] if isinstance(count, Deferred) else count if type(count) is int else 0
 
 
 def _unknown() -> TraceTypeError:

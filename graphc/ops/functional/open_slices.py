@@ -16,7 +16,7 @@ from graphc.ops.functional.elementwise import add, equal, floor_mod, greater_equ
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.rooms import first_places, is_certain, sized
 from graphc.ops.functional.shapes import reshape
-from graphc.ops.tensor.deferred import Deferred
+from graphc.ops.tensor.deferred import Deferred, least_of, most_of
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
@@ -124,11 +124,11 @@ def _given_places(start: Any, stop: Any, size: int) -> Tensor | None:
     bounds = [0 if start is None else start, size if stop is None else stop]
     if not all(isinstance(b, int) and (b.is_given if isinstance(b, Deferred) else True) for b in bounds):
         return None
-    first, last = (b + size if _most(b) < 0 else b for b in bounds)
+    first, last = (b + size if most_of(b) < 0 else b for b in bounds)
     if not any(isinstance(b, Deferred) for b in (first, last)):
         return None
     count = last - first
-    if _least(first) < 0 or _least(count) < 0 or not _fits(last, size):
+    if least_of(first) < 0 or least_of(count) < 0 or not _fits(last, size):
         return None
     places = first_places(count) if isinstance(count, Deferred) else arange(count, dtype="int32")
     return places if type(first) is int and first == 0 else add(places, cast_to(as_tensor(_number(first)), "int32"))
@@ -136,19 +136,11 @@ def _given_places(start: Any, stop: Any, size: int) -> Tensor | None:
 
 def _fits(last: int, size: int) -> bool:
     """Whether a bound is no further than an axis goes: in every call, or, as each length is traced, in this one."""
-    return _most(last - size) <= 0 or (not isinstance(size, Deferred) and int(last) <= size)
+    return most_of(last - size) <= 0 or (not isinstance(size, Deferred) and int(last) <= size)
 
 
 def _number(x: int) -> Any:
     return x.tensor() if isinstance(x, Deferred) else x
-
-
-def _least(x: int) -> int:
-    return x.bounds[0] if isinstance(x, Deferred) else x
-
-
-def _most(x: int) -> int:
-    return x.bounds[1] if isinstance(x, Deferred) else x
 
 
 def _from_first(bound: Any, size: int) -> Tensor:

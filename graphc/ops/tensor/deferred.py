@@ -45,6 +45,16 @@ class Deferred(int):
         """The number of the run, as a tensor that stands for a number."""
 
 
+def least_of(x: int) -> int:
+    """The least number that x may be."""
+    return x.bounds[0] if isinstance(x, Deferred) else x
+
+
+def most_of(x: int) -> int:
+    """The largest number that x may be."""
+    return x.bounds[1] if isinstance(x, Deferred) else x
+
+
 class Stacked:
     """A list of tensors of one type, as many as the run tells: the rows of one tensor. are_numbers: it is one of numbers."""
 
