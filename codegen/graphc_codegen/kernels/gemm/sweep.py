@@ -9,13 +9,10 @@ import math
 from collections.abc import Callable
 
 from graphc_codegen.kernels.gemm.plan import SWEPT_ROWS, Side
-from graphc_codegen.kernels.microkernel import prefetch
 from graphc_codegen.writer import Writer
 
-#: Columns of a block at most, and rows of the matrix that are read at a time.
-COLUMNS, _TOGETHER = 2048, 4
-#: So many turns ahead lines are asked for.
-_AHEAD = 1
+#: Columns of a block at most, and rows of the matrix that are read at a time: whole pages, so that a core goes ahead by itself.
+COLUMNS, _TOGETHER = 4096, 8
 
 
 def memory(w: Writer) -> str:
@@ -49,8 +46,6 @@ def sweep(w: Writer, s: Side, v: Side, k: int, sums: str, store: Callable[[str, 
 
             def vector(e: str, _: list[str]) -> None:
                 values = [w.vload(w.at(line, e)) for line in lines]
-                for line in lines:  # What follows in the next rows.
-                    prefetch(w, line, w.add(e, _AHEAD * _TOGETHER * v.deep))
                 for r, row in enumerate(splats):
                     sum = "zeroinitializer"
                     for factor, value in zip(row, values, strict=True):
