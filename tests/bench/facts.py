@@ -102,15 +102,16 @@ def of_step(workload: str, seconds: float) -> dict[str, Any]:
 def overflow_share(step: CompiledStep) -> float:
     """Of the seconds in kernels the share of those whose nodes all belong to loss scale and overflow check.
 
-    These stand outside the branch that updates, whose nodes have numbers of their own.
+    These stand outside the branch that updates and outside of loops, whose nodes have numbers of their own: those of what a
+    loop leaves to be done before it are not looked for.
     """
-    timings = step.timings()
+    timings, regions = step.timings(), {node.id: node.region for node in step.graph}
     outside = {stmt.note for stmt in step._lowered.program.body if isinstance(stmt, Call)}
     own = 0.0
     for t in timings:
         if t.nodes in outside:
-            regions = {step.graph.node(int(node)).region for node in re.findall(r"%(\d+)", t.nodes)}
-            own += t.seconds if regions == {"overflow"} else 0.0
+            found = {regions.get(int(node)) for node in re.findall(r"%(\d+)", t.nodes)}
+            own += t.seconds if found == {"overflow"} else 0.0
     return own / sum(t.seconds for t in timings)
 
 

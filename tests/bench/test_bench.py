@@ -130,6 +130,16 @@ def test_multiply_adds_are_those_of_the_mathematics(bench, workload, expected):
     assert facts.multiply_adds(step) == expected
 
 
+@pytest.mark.parametrize("workload", ["mlp_small", "lstm16"])
+def test_the_share_of_an_overflow_check_is_small(bench, workload):
+    facts, workloads = bench("facts"), bench("workloads")
+    inputs = tuple(facts.Tensor(part) for part in workloads.batch(workload))
+    with facts.debug(profile=True):
+        step = facts.compiled(workload, "scaled", inputs)
+    step(*inputs)
+    assert 0 < facts.overflow_share(step) < 0.5
+
+
 @pytest.mark.parametrize(
     "workload",
     [
