@@ -48,7 +48,7 @@ OPS = {
         "AdamNoUpdateParam FusedAdaFactorWithGlobalNorm FusedSparseAdam FusedSparseFtrl FusedSparseLazyAdam"
         " FusedSparseProximalAdagrad FusedWeightScaleApplyMomentum SparseApplyAdadelta SparseApplyAdagrad"
         " SparseApplyAdagradV2 SparseApplyFtrl SparseApplyFtrlV2 SparseApplyProximalAdagrad SparseApplyRMSProp LARSUpdate"
-        " ApplyAdagradDA ApplyAdamWithAmsgrad ApplyAdamWithAmsgradV2 ApplyKerasMomentum",
+        " ApplyAdagradDA",
     ),
     # ---- more than one process
     **_names(
@@ -82,7 +82,7 @@ OPS = {
         "AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp Custom CustomOpBuilder CustomRegOp DataType PyExecute PyFunc TBERegOp"
         " _ms_pyfunc custom_info_register get_vm_impl_fn kernel ms_kernel vm_impl_registry",
     ),
-    **_names(_PYTHON, "ForiLoop GeSwitch Scan WhileLoop geswitch switch switch_layer"),
+    **_names(_PYTHON, "GeSwitch geswitch switch switch_layer"),
     **_names(_DATA, "GetNext ms_hasnext ms_next"),
     **_names(
         _INTERNAL,

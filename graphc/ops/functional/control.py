@@ -45,7 +45,7 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carrie
         return made if len(values) > 1 else (made,)
 
     active = dispatch.recorder.get()
-    state = tuple(_numbers_as_tensors(x) for x in carried)
+    state = tuple(with_tensors(x) for x in carried)
     if active is not None:
         state = active.while_loop(cond_fn, body, state)
     else:
@@ -101,7 +101,7 @@ def scan(
     # Where traces for several sizes are compared, one turn is a loop, too.
     if active is not None and not active.immediate and (count > 1 or active.compared):
         taken = xs if not rows or count == min(sizes) else map_tensors(lambda x: x[:count], xs)
-        init = _with_tensors(init)
+        init = with_tensors(init)
         done = active.scan(loop_func, init, taken, count, reverse)
         if done is not None:
             return done
@@ -133,12 +133,12 @@ def _stacked(ys: list[Any]) -> Any:
     return unflatten(leaves[0][1], [stack(same) for same in zip(*(each for each, _ in leaves), strict=True)])
 
 
-def _with_tensors(x: Any) -> Any:
+def with_tensors(x: Any) -> Any:
     """A nest with tensors in place of Python's numbers."""
     if isinstance(x, (tuple, list)):
-        return type(x)(_with_tensors(y) for y in x)
+        return type(x)(with_tensors(y) for y in x)
     if isinstance(x, dict):
-        return {k: _with_tensors(y) for k, y in x.items()}
+        return {k: with_tensors(y) for k, y in x.items()}
     return _numbers_as_tensors(x)
 
 

@@ -17,6 +17,7 @@ from graphc.ops.primitives.fused import *
 from graphc.ops.primitives.gradients import *
 from graphc.ops.primitives.images import *
 from graphc.ops.primitives.linear_algebra import *
+from graphc.ops.primitives.loops import *
 from graphc.ops.primitives.losses import *
 from graphc.ops.primitives.network import *
 from graphc.ops.primitives.optimizers import *

@@ -59,6 +59,63 @@ def _adam(
 Adam = declare("Adam", _adam, use_locking=Hint(False), use_nesterov=False)
 
 
+def _amsgrad(
+    var: Parameter,
+    m: Parameter,
+    v: Parameter,
+    vhat: Parameter,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    grad: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """As Adam, with the largest v so far, `vhat`, in place of v (Reddi et al., 2018)."""
+    first, second = _moved(m, beta1, grad), _moved(v, beta2, F.square(grad))
+    most = F.assign(vhat, F.maximum(vhat, second))
+    rate = F.div(F.mul(lr, F.sqrt(F.sub(1.0, beta2_power))), F.sub(1.0, beta1_power))
+    step = F.div(F.mul(rate, first), F.add(F.sqrt(most), epsilon))
+    return F.assign_sub(var, step), first, second, most
+
+
+def _amsgrad_of_three(
+    var: Parameter,
+    m: Parameter,
+    v: Parameter,
+    vhat: Parameter,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    grad: Tensor,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """As ApplyAdamWithAmsgradV2, whose betas and epsilon the constructor gets."""
+    return _amsgrad(var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad)
+
+
+ApplyAdamWithAmsgrad = declare(
+    "ApplyAdamWithAmsgrad", _amsgrad_of_three, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=Hint(False)
+)
+
+ApplyAdamWithAmsgradV2 = declare("ApplyAdamWithAmsgradV2", _amsgrad, use_locking=Hint(False))
+
+
+def _keras_momentum(
+    var: Parameter, accum: Parameter, lr: Any, grad: Tensor, momentum: Any, use_nesterov: bool
+) -> tuple[Tensor, Tensor]:
+    """accum = momentum accum - lr grad; var += accum, with nesterov momentum accum - lr grad."""
+    down = F.mul(grad, lr)
+    total = F.assign(accum, F.sub(F.mul(accum, momentum), down))
+    return F.assign_add(var, F.sub(F.mul(total, momentum), down) if use_nesterov else total), total
+
+
+ApplyKerasMomentum = declare("ApplyKerasMomentum", _keras_momentum, use_locking=Hint(False), use_nesterov=False)
+
+
 def _adam_decay(
     var: Parameter,
     m: Parameter,
