@@ -20,6 +20,8 @@ class Recorder(Protocol):
 
     #: Whether what is recorded is computed at once (PYNATIVE_MODE).
     immediate: bool
+    #: Whether a turn of a Scan is recorded, which had better write nothing.
+    in_scan: bool
 
     @property
     def counts(self) -> bool: ...

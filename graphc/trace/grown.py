@@ -119,6 +119,7 @@ def _turn_after(
         if only_new:
             mine = tuple(_begun(x[-1] if x else None) if type(x) is list else x for x in mine)
         set_state(mine)
+        active_recorder().in_scan = True
         number = active_recorder().carry(as_number(as_tensor(0), "int64"))
         run = partial(state_after, lambda: body(turns.turn(number)), get_state)
         after.extend(inplace.unchanged(run, mine, partial(set_state, mine))())
@@ -171,6 +172,7 @@ def _scan(
 
     def first() -> None:
         carry = active_recorder().carry
+        active_recorder().in_scan = True
         run(carry(number), {i: carry(x) for i, x in ends.items()})
 
     start = own()

@@ -55,6 +55,7 @@ class GraphRecorder(dispatch.Recorder):
 
     def __init__(self, name: str, parent: GraphRecorder | None = None) -> None:
         self.parent = parent
+        self.in_scan: bool = parent is not None and parent.in_scan
         self.graph: Graph = Graph(name, parent.graph.ids if parent else Ids())
         self.params: dict[int, Parameter] = {}  # by Param node id, root only
         self.named: set[str] = set()  # what the graph calls them

@@ -72,6 +72,7 @@ def _trace(
 ) -> Turn:
     """Trace a turn with Input nodes for the carried tensors, the parameters that it writes and its rows, in this order."""
     leaves, structure, slices, slice_structure = rooms
+    inner.in_scan = True
     carried = [inner.carry(x) for x in leaves]
     for p in written:
         inner.carry_parameter(p)

@@ -270,7 +270,11 @@ def turns_of(iterable: Any) -> Turns | None:
     if not isinstance(x, Tensor) or not x.shape:
         return None
     rows = shape_of(x)[0]
-    return Turns(0, rows, 1, lambda i: iterable[i]) if isinstance(rows, Deferred) else None
+    if not isinstance(rows, Deferred):
+        return None
+    # Their numbers are places, which nothing need look for.
+    turns = Turns(0, rows, 1, lambda i: iterable[Turn(i, turns) if isinstance(i, TracedTensor) else i])
+    return turns
 
 
 # ---- comprehensions

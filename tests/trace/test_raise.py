@@ -92,3 +92,76 @@ def test_an_error_of_the_ops_is_no_exception_of_the_program():
 
     with pytest.raises(graphc.ShapeError):
         wrong(Tensor(np.ones((2, 3), np.float32)))
+
+
+class Picked(nn.Cell):
+    """What a number that only the run tells takes of a tensor."""
+
+    def construct(self, x, k):
+        return x[k.item()] * 2
+
+
+class Walked(nn.Cell):
+    def construct(self, x, k):
+        i, total = 0, x[0]
+        while i < k:
+            total = total * x[i - 2]
+            i += 1
+        return total
+
+
+class Written(nn.Cell):
+    def construct(self, x, k):
+        i = 0
+        while i < k:
+            x[i] = x[i] + 1
+            i += 2
+        return x
+
+
+class Asked(nn.Cell):
+    def construct(self, x, k):
+        i, total = 0, x[0]
+        while i < k:
+            if i < 4:
+                total = total + x[i]
+            i += 1
+        return total
+
+
+@pytest.mark.parametrize("cell", [Picked(), Walked(), Written(), Asked()])
+@pytest.mark.parametrize("k", [0, 3, 4, 6, 7, -4, -5])
+def test_places_that_an_axis_lacks_are_told_by_the_run(cell, k, mode_again):
+    found = []
+    for mode in (graphc.PYNATIVE_MODE, graphc.GRAPH_MODE):
+        graphc.set_context(mode=mode)
+        x = Tensor(np.array([0.5, -1.5, 2.0, 3.0], np.float32))
+        try:
+            value = cell(x, Tensor(k)).asnumpy()
+            found.append((None, value, graphc.grad(lambda x: cell(x, Tensor(k)).sum())(x).asnumpy()))
+        except IndexError as error:
+            found.append((type(error), (), ()))
+    (one, *wanted), (other, *got) = found
+    assert one is other
+    for a, b in zip(wanted, got, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-6)
+
+
+def test_places_in_buckets_that_a_table_lacks_are_told_by_the_run():
+    class Looked(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.table = Parameter(np.arange(6, dtype=np.float32) + 1)
+
+        def construct(self, x):
+            i, total = 0, x.sum() * 0
+            while i < x.shape[0]:
+                total = total + self.table[i]
+                i += 1
+            return total
+
+    step = graphc.compile(Looked(), Tensor(np.ones((8, 2), np.float32)), buckets=(4, 8))
+    for n in (1, 4, 6):
+        assert step(Tensor(np.ones((n, 2), np.float32))).asnumpy() == n * (n + 1) / 2
+    with pytest.raises(IndexError, match="out of range for axis 0"):
+        step(Tensor(np.ones((7, 2), np.float32)))

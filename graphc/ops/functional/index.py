@@ -32,6 +32,7 @@ from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.one_by_one import numbers_first, numbers_of
 from graphc.ops.functional.open_slices import axes_of, without_open
+from graphc.ops.functional.require import require_place
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem, one_ellipsis, wrapped
 from graphc.ops.functional.state import assign
@@ -80,6 +81,9 @@ def index_(x: Tensor, index: Any) -> Tensor:
     if isinstance(index, list) and not all(isinstance(i, (bool, int, float, np.generic)) for i in index):
         index = tuple(index)
     items = [_plain(i) for i in (index if isinstance(index, tuple) else (index,))]
+    if any(isinstance(i, Tensor) and i.is_number for i in items):
+        for item, axis in zip(items, axes_of(x, items), strict=True):
+            require_place(item, x, axis)
     if any(isinstance(i, (slice, Deferred)) for i in items):
         x, items = without_open(x, items, _gathered)
     if len(items) == 1 and _is_counted(items[0]):
@@ -188,10 +192,6 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
     walked = [isinstance(i, kinds) for i in items]
     x = getitem(x, tuple(slice(None) if w else i for i, w in zip(items, walked, strict=True)))
     axes = [k for k, w in enumerate(walked) if w]
-    for k in axes:
-        require_place = getattr(items[k], "require_place", None)  # Of the number of a turn.
-        if require_place is not None:
-            require_place(shape_of(x)[k])
     indices = [as_index(items[k]) for k in axes]
     if not parted and any(isinstance(shape_of(x)[k], Deferred) for k in axes[1:]):
         x, axes, indices = numbers_first(x, axes, indices, _gathered)
