@@ -224,6 +224,7 @@ def forward(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ..
     found = {id(x): recorder.resolve(x) for x in flatten(args)[0] if not isinstance(x, Parameter)}
     for record in reversed(recorder.calls):
         if record.fn == fn and record.arguments == key and _is_current(recorder, record):
+            recorder.touch_again(record)
             break
     else:
         if isinstance(fn, Cell):

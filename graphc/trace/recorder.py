@@ -445,6 +445,11 @@ class GraphRecorder(dispatch.Recorder):
         self.calls.append(record)
         return record.result
 
+    def touch_again(self, record: CallRecord) -> None:
+        """Note that a call's record stands for a call now: one that encloses it touches the same states."""
+        self.touched += [(key, version, False) for key, version in record.entry.items()]
+        self.touched += [(key, version, True) for key, version in record.exit.items()]
+
     def argument_key(self, tree: Any, fn: Callable[..., Any]) -> tuple[Any, ...]:
         """What must be equal for two calls to compute the same: traced values, constants by identity, structure, mode."""
         leaves, structure = flatten(tree)

@@ -325,3 +325,18 @@ def test_a_child_that_is_held_twice_is_listed_once() -> None:
     net = nn.Cell()
     net.a = net.b = Layer()
     assert (names(net), list(net.name_cells()), len(list(net.cells()))) == (["b.d.weight"], ["a"], 1)
+
+
+def test_parameters_in_slots_come_in_the_order_in_which_they_were_set() -> None:
+    class Held(nn.Cell):
+        __slots__ = ("late", "weight")
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = one()
+            self.weight = one()
+            self.bias = one()
+            self.late = one()
+
+    assert names(Held()) == ["first", "weight", "bias", "late"]
+    assert names(nn.SequentialCell(Held())) == ["0.first", "0.weight", "0.bias", "0.late"]

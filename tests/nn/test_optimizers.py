@@ -213,6 +213,33 @@ def test_an_own_optimizer() -> None:
     assert p.asnumpy().tolist() == [0.5, -0.5]
 
 
+def test_an_own_construct_over_adam() -> None:
+    """As MindSpore's Adam, whose parts published optimizers call."""
+
+    class Own(nn.Adam):
+        def construct(self, gradients: Any) -> Any:
+            assert self.use_offload is self.use_lazy is False
+            gradients = self.scale_grad(self.decay_weight(self.flatten_gradients(gradients)))
+            lr = self.get_lr()
+            self.assignadd(self.global_step, self.global_step_increase_tensor)
+            self.beta1_power *= self.beta1
+            self.beta2_power *= self.beta2
+            powers = self.beta1_power, self.beta2_power
+            return self._apply_adam(self._parameters, *powers, self.moment1, self.moment2, lr, gradients)
+
+    gradients = Tensor([3.0, -0.1]), Tensor([0.5])
+    made = []
+    for kind in (Own, nn.Adam):
+        a, b = Parameter(Tensor([1.0, -1.0]), name="a"), Parameter(Tensor([2.0]), name="b")
+        optimizer = kind([{"params": [a], "lr": 0.2}, {"params": [b]}], 0.1, weight_decay=0.01)
+        for _ in range(3):
+            optimizer(gradients)
+        made.append([p.asnumpy().tolist() for p in (a, b, *optimizer.moment2, optimizer.global_step)])
+    assert made[0] == made[1]
+    with pytest.raises(ValueError, match="Adam: moment1 must be those of the optimizer"):
+        optimizer._apply_adam(optimizer.parameters, 1.0, 1.0, (), optimizer.moment2, 0.1, gradients)
+
+
 # ---- errors
 
 

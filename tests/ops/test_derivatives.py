@@ -155,3 +155,32 @@ def test_integers_have_tangents_and_jacobians():
     assert made.asnumpy().tolist() == [2, 8]
     assert made.dtype == graphc.int32
     assert ops.jacfwd(lambda a: a * a)(Tensor(np.array([1, 2], np.int32))).asnumpy().tolist() == [[2, 0], [0, 4]]
+
+
+@pytest.mark.parametrize("wrap", [lambda run: run, Both], ids=["outside", "compiled"])
+def test_products_with_the_jacobian_of_a_gradient(wrap):
+    """What was called before is not called again; the parameters that it read are still read by what encloses it."""
+    w = Parameter(Tensor(Y), name="w")
+    gradient = ops.grad(lambda x: (x * x * w * w * w).sum(), 0, w)
+
+    def pulled(x):
+        (by_x, by_w), pull = ops.vjp(gradient, x, weights=w)
+        (back,), back_w = pull((by_x, by_w))
+        return by_x, by_w, back, back_w
+
+    # By x 2 x w^3, by w 3 x^2 w^2; their Jacobian is [[2 w^3, 6 x w^2], [6 x w^2, 6 x^2 w]].
+    gx, gw = 2 * X * Y**3, 3 * X**2 * Y**2
+    back, back_w = 2 * Y**3 * gx + 6 * X * Y**2 * gw, 6 * X * Y**2 * gx + 6 * X**2 * Y * gw
+    close(wrap(pulled)(Tensor(X)), gx, gw, back, back_w)
+
+
+def test_a_gradient_of_what_calls_a_gradient_that_was_taken_before():
+    w = Parameter(Tensor(Y), name="w")
+
+    class Net(nn.Cell):
+        def construct(self, x):
+            gradient = ops.grad(lambda x: (x * x * w * w * w).sum(), None, w)
+            squared = lambda x: ops.square(gradient(x)).sum()  # noqa: E731
+            return squared(x), ops.grad(squared, None, w)(x)
+
+    close(Net()(Tensor(X)), (9 * X**4 * Y**4).sum(), 36 * X**4 * Y**3)

@@ -153,13 +153,21 @@ class Structure(Generic[Child]):
     def _here(self) -> Iterator[tuple[str, Parameter]]:
         """The parameters of this cell by name, members of tuples among them; some twice."""
         keys: dict[int, str] = self.__dict__.get("_tuple_keys", {})
-        for name, value in vars(self).items():
-            if name in self._params:
-                yield name, self._params[name]
+        held, params = vars(self), self._params
+        # What the dict of attributes does not hold, because it lies in a slot or was added without a name, goes before what
+        # was added next.
+        before: dict[str, list[str]] = {}
+        waiting: list[str] = []
+        for name in params:
+            waiting.append(name)
+            if name in held:
+                before[name], waiting = waiting, []
+        for name, value in held.items():
+            if name in params:
+                yield from ((n, params[n]) for n in before[name])
             elif isinstance(value, ParameterTuple):
                 yield from ((keys.get(id(p), p.name), p) for p in self._members(value))
-        # What was added without an attribute.
-        yield from self._params.items()
+        yield from ((n, params[n]) for n in waiting)
 
     def _members(self, held: ParameterTuple) -> Iterable[Parameter]:
         """The members of a tuple that count as parameters of this cell."""

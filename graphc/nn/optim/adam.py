@@ -58,7 +58,8 @@ class Adam(Optimizer):
             raise ArgumentValueError("Adam: use_lazy and use_offload exclude each other", loc=user_loc())
         if self.use_nesterov and self.use_amsgrad:
             raise ArgumentValueError("Adam: use_nesterov and use_amsgrad exclude each other", loc=user_loc())
-        self.lazy = lazy
+        self.lazy = self.use_lazy = lazy
+        self.use_offload = offload
         self.beta1_power = Parameter(Tensor(1.0), name="beta1_power", requires_grad=False)
         self.beta2_power = Parameter(Tensor(1.0), name="beta2_power", requires_grad=False)
         self.moment1 = self.state("moment1")
@@ -70,8 +71,33 @@ class Adam(Optimizer):
         ops.assign(self.beta2_power, self.beta2_power * self.beta2)
 
     def effective_rate(self, lr: Tensor) -> Tensor:
-        made: Tensor = lr * ops.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power)
-        return made
+        return corrected(lr, self.beta1_power, self.beta2_power)
+
+    def _apply_adam(
+        self,
+        params: Any,
+        beta1_power: Tensor,
+        beta2_power: Tensor,
+        moment1: Any,
+        moment2: Any,
+        lr: Any,
+        gradients: Any,
+    ) -> tuple[Tensor, ...]:
+        """Update every parameter by rates, gradients and powers of beta, for subclasses of MindSpore's that define `construct`.
+
+        params and moments are the optimizer's own: ArgumentValueError for others.
+        """
+        for name, given, own in (
+            ("params", params, self.parameters),
+            ("moment1", moment1, self.moment1),
+            ("moment2", moment2, self.moment2),
+        ):
+            if given is not own:
+                raise ArgumentValueError(f"Adam: {name} must be those of the optimizer", loc=user_loc())
+        rates = lr if self.is_group_lr else (lr,) * len(self.parameters)
+        pairs = zip(self.parts(self.checked(gradients)), rates, strict=True)
+        updates = (self.update(i, g, corrected(r, beta1_power, beta2_power)) for i, (g, r) in enumerate(pairs))
+        return tuple(ops.depend(Tensor(True), written) for written in updates)
 
     @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
@@ -127,6 +153,12 @@ class AdaMax(Optimizer):
         v = ops.maximum(moment2 * self.beta2, ops.abs(gradient))
         w = weight - lr * m / (v + self.eps)
         return ops.assign(moment1, m), ops.assign(moment2, v), self.write(index, w)
+
+
+def corrected(lr: Tensor, beta1_power: Tensor, beta2_power: Tensor) -> Tensor:
+    """The rate of Adam at a step, whose means begin with zeros: beta_power is beta**t."""
+    made: Tensor = lr * ops.sqrt(1.0 - beta2_power) / (1.0 - beta1_power)
+    return made
 
 
 def fraction(owner: str, name: str, value: Any) -> float:
