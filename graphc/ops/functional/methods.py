@@ -172,13 +172,15 @@ class Methods(Overloads):
 
     def copy(self: Any) -> Tensor:
         """A copy."""
-        return self.twin()
+        made: Tensor = self.twin()
+        return made
 
     clone = copy
 
     def contiguous(self: Any) -> Tensor:
         """The tensor itself: its elements lie in order."""
-        return self.value()
+        itself: Tensor = self.value()
+        return itself
 
     def choose(self: Any, choices: Any, mode: str = "clip") -> Tensor:
         """For each element that of the choices whose number it is; all are broadcast. mode "clip", or "wrap"."""
