@@ -104,7 +104,6 @@ OPS = {
     "DumpGradient": "use ops.HookBackward or step.dump()",
     "TensorDump": "use step.dump(), or ops.Print",
     "IdentityN": "use the operands",
-    "CTCLoss": "use ops.ctc_loss, or CTCLossV2, of ops.log_softmax(x): labels as a matrix, the blank first or where you say",
     "RNNTLoss": "use ops.ctc_loss: there is no loss of a transducer",
     "DepthwiseConv2dNative": "use ops.Conv2D(..., group=channels)",
     **_names("use ops.unfold", "ExtractImagePatches ExtractVolumePatches"),

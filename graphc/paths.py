@@ -69,6 +69,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "graphc.compat.lacking",
     ),
     "mindspore.context": (_TOP, "graphc.context", "graphc.parallel"),
+    "mindspore.version": (_TOP,),
     "mindspore._checkparam": ("graphc.compat.checkparam",),
     **dict.fromkeys(("mindspore._extends", "mindspore._extends.utils"), _INSIDE),
     "mindspore._c_expression": ("graphc.compat.native",),

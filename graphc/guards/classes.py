@@ -18,7 +18,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction, GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import TRANSFORMS
 from graphc.ops.tensor.primitive import Primitive
-from graphc.trace.mentioned import LIBRARIES
+from graphc.trace.mentioned import is_users_file
 
 #: Bases that add nothing to what an object is: its attributes say it all.
 _NEUTRAL = (object, abc.ABC, typing.Generic, typing.Protocol)
@@ -88,7 +88,7 @@ def is_users_class(cls: type) -> bool:
     file = _file(cls)
     if not file:
         return cls.__module__ not in sys.builtin_module_names and cls.__module__ not in sys.stdlib_module_names
-    return not (is_library(file) or file.startswith(LIBRARIES))
+    return is_users_file(file)
 
 
 def is_used(name: str, value: Any) -> bool:

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from graphc.attached import KEY, behind
-from graphc.errors import is_library
 from graphc.guards.classes import is_used, kind_of, members
 from graphc.guards.mentions import Mentions, mentions
 from graphc.guards.watch import Watch
@@ -33,7 +32,7 @@ from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.tensor import Tensor
-from graphc.trace.mentioned import LIBRARIES, is_users
+from graphc.trace.mentioned import is_users, is_users_file
 
 #: Attributes of a Cell that its class does not read, or that have a place of their own.
 _INTERNAL = frozenset(
@@ -322,7 +321,7 @@ class Walk:
     def _module(self, module: ModuleType) -> None:
         self._put("", self._same(module))
         file = getattr(module, "__file__", None)
-        if file is None or is_library(file) or file.startswith(LIBRARIES):
+        if file is None or not is_users_file(file):
             return
         names = [n for n in vars(module) if n in self.names.known and n not in _UNREAD]
         for name in names:

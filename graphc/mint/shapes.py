@@ -164,7 +164,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
         return ops.squeeze(input)
     named = (dim,) if isinstance(dim, int) else tuple(dim)
     shorter = tuple(d for d in named if input.shape[d] == 1)
-    return ops.squeeze(input, shorter) if shorter else input
+    return ops.squeeze(input, shorter) if shorter else input.value()
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:

@@ -85,7 +85,7 @@ def promoted(*given: Tensor) -> tuple[Tensor, ...]:
 
 def result(x: Tensor, dtype: Any) -> Tensor:
     """x in the dtype that was asked for, if one was."""
-    return x if dtype is None else cast_to(x, name_of(dtype))
+    return x if dtype is None else ops.cast(x, name_of(dtype))
 
 
 def floats(x: Tensor) -> Tensor:

@@ -159,7 +159,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 def _led(x: Tensor, rank: int) -> Tensor:
     """x with axes of size 1 in front."""
-    return x if x.ndim >= rank else ops.reshape(x, (1,) * (rank - x.ndim) + x.shape)
+    return x.value() if x.ndim >= rank else ops.reshape(x, (1,) * (rank - x.ndim) + x.shape)
 
 
 def _each(function: Callable[[Tensor], Tensor], given: Sequence[Tensor]) -> Any:

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from graphc.attached import KEY, behind
-from graphc.errors import Loc, TraceError, is_library, user_loc
+from graphc.errors import Loc, TraceError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import alike
-from graphc.trace.mentioned import LIBRARIES
+from graphc.trace.mentioned import is_users_file
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.standins import Appended, Joined
 
@@ -147,7 +147,7 @@ def _is_users(kind: type) -> bool:
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if file is None:
         return kind.__module__ == "__main__"
-    return not (is_library(file) or file.startswith(LIBRARIES))
+    return is_users_file(file)
 
 
 def _items(value: Any) -> list[Any]:

@@ -8,6 +8,7 @@ import dis
 import inspect
 import linecache
 import os
+import sys
 import sysconfig
 import textwrap
 import types
@@ -22,16 +23,14 @@ from graphc.errors import SOURCE_MAPS, is_library
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor
 
-#: Beginnings of files of what is not the user's: folders, and Python's own modules that have no file. Looked up at import:
-#: sysconfig does not bear several threads at first (Python 3.11).
-LIBRARIES = (
-    *(
-        path + os.sep
-        for name, path in sysconfig.get_paths().items()
-        if name in ("stdlib", "platstdlib", "purelib", "platlib")
-    ),
-    "<frozen ",
+#: Folders of Python's own modules, and of installed packages. Looked up at import: sysconfig does not bear several threads at
+#: first (Python 3.11).
+_PYTHONS, _INSTALLED = (
+    tuple(path + os.sep for name, path in sysconfig.get_paths().items() if name in names)
+    for names in (("stdlib", "platstdlib"), ("purelib", "platlib"))
 )
+#: Installed packages, whether a module of theirs uses graphc, and how many modules there were when it was looked.
+_USING: dict[str, tuple[bool, int]] = {}
 _FUNCTIONS = (types.FunctionType, types.MethodType)
 
 
@@ -55,7 +54,37 @@ def bound_call(value: Any) -> types.MethodType | None:
 
 def is_users(function: types.FunctionType) -> bool:
     file = function.__code__.co_filename
-    return not (is_library(file) or file.startswith(LIBRARIES) or file in SOURCE_MAPS)
+    return is_users_file(file) and file not in SOURCE_MAPS
+
+
+def is_users_file(file: str) -> bool:
+    """Whether code of a file is compiled as the user's: it is neither graphc's, Python's own nor that of an installed package,
+    but for packages that use graphc, of which networks and training steps may come.
+    """
+    if is_library(file) or file.startswith("<frozen "):
+        return False
+    folder = next((f for f in _INSTALLED if file.startswith(f)), None)
+    if folder is None:
+        return not file.startswith(_PYTHONS)
+    name = file[len(folder) :].partition(os.sep)[0].removesuffix(".py")
+    uses, modules = _USING.get(name, (False, 0))
+    if not uses and modules != len(sys.modules):
+        _USING[name] = uses, _ = _uses_graphc(name), len(sys.modules)
+    return uses
+
+
+def _uses_graphc(package: str) -> bool:
+    """Whether a module of a package that is loaded has something of graphc among its globals."""
+    modules = [m for n, m in list(sys.modules.items()) if n == package or n.startswith(f"{package}.")]
+    values = (v for m in modules for v in list(getattr(m, "__dict__", {}).values()))
+    return any(_home(v).partition(".")[0] == __name__.partition(".")[0] for v in values)
+
+
+def _home(value: Any) -> str:
+    """The name of a module, or of the one that a function or class is from."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    return str(value.__module__) if isinstance(value, (types.FunctionType, type)) else ""
 
 
 def codes(code: types.CodeType) -> Iterable[types.CodeType]:

@@ -65,6 +65,7 @@ def test_settings_that_mean_nothing_are_said_once_and_unknown_ones_refused(minds
 def test_the_version_is_that_of_the_names(mindspore):
     assert mindspore.__version__ == "2.10.0"
     assert mindspore.__version__ >= "2.0.0" != graphc.__version__
+    assert importlib.import_module("mindspore.version").__version__ == mindspore.version.__version__ == "2.10.0"
 
 
 def test_names_that_lack_are_refused_without_look_alikes(mindspore):

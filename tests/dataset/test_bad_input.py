@@ -39,7 +39,7 @@ def breaks_off():
         (lambda: read(of([(1, 2)])), "gave 2 values, there are 1 columns: x, at sample 0"),
         (lambda: read(of([(1,), (1, 2)])), "gave 2 values, .* at sample 1"),
         (lambda: read(of([1, None])), "column 'x': .* got None, at sample 1"),
-        (lambda: read(of([{"x": 1}])), "got dict"),
+        (lambda: read(of([{1}])), "got set"),
         (lambda: read(of([object()])), "got object of dtype object"),
         (lambda: read(of([([1, [2, 3]],)])), "different lengths"),
         (lambda: read(of([np.ma.masked_equal([1, 2], 1)])), "column 'x': a value has no mask: .*, at sample 0"),
@@ -173,6 +173,47 @@ def test_rows_of_a_generator_object_are_there_in_each_pass():
     assert len(list(ds.GeneratorDataset(squares(), ["x"], num_samples=2))) == 2
     pairs = ds.GeneratorDataset(zip([1, 2], [3, 4], strict=True), ["x", "y"], shuffle=False)
     assert [read(pairs), read(pairs)] == [[{"x": 1, "y": 3}, {"x": 2, "y": 4}]] * 2
+
+
+def test_dicts_are_columns():
+    samples = of([({"a": np.arange(k + 1), "b": str(k)},) for k in range(3)])
+    given = list(samples.create_dict_iterator(output_numpy=True, num_epochs=1))
+    assert [(row["x"]["a"].tolist(), row["x"]["b"].item()) for row in given] == [
+        ([0], "0"),
+        ([0, 1], "1"),
+        ([0, 1, 2], "2"),
+    ]
+    (tensors,) = next(samples.create_tuple_iterator(num_epochs=1))
+    assert isinstance(tensors["a"], Tensor)
+    assert tensors["b"].item() == "0"
+    summed = samples.map(lambda x: {"sum": x["a"].sum()}, ["x"])
+    batches = summed.batch(3, per_batch_map=lambda xs, info: (np.array([x["sum"] for x in xs]),), input_columns=["x"])
+    assert [row["x"].tolist() for row in read_arrays(batches)] == [[0, 1, 3]]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        (of([({"x": {1}},)]), "in a dict of column 'x': .* got set"),
+        (of([({"x": 1},), ({"x": 2},)]).batch(2), "column 'x' holds dicts, which make no batch"),
+    ],
+)
+def test_dicts_that_cannot_be_given(dataset, message):
+    iterator = dataset.create_dict_iterator(num_epochs=1)
+    with pytest.raises(DataError, match=message) as caught:
+        next(iterator)
+    assert caught.value.loc is not None
+    iterator.stop()
+
+
+def read_arrays(dataset):
+    return list(dataset.create_dict_iterator(output_numpy=True, num_epochs=1))
+
+
+def test_the_size_of_a_data_set_is_an_attribute_too():
+    numbers = ds.GeneratorDataset(np.arange(8), ["x"]).batch(2).repeat(3)
+    assert numbers.dataset_size == numbers.get_dataset_size() == 12
+    assert ds.GeneratorDataset(lambda: iter(range(3)), ["x"]).dataset_size is None
 
 
 def test_a_generator_object_that_breaks_off_does_so_in_each_pass():

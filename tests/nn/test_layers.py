@@ -162,3 +162,9 @@ def test_layers_tell_their_arguments(layer, expected):
     """Programs that put another layer in the place of one read them; values are MindSpore's."""
     made = layer()
     assert {name: shown(getattr(made, name)) for name in expected} == expected
+
+
+@pytest.mark.parametrize("make", [nn.Conv1d, nn.Conv1dTranspose])
+def test_windows_of_sequences_are_given_with_three_axes(make: Any) -> None:
+    weight = random(4, 4, 3)
+    np.testing.assert_array_equal(make(4, 4, 3, weight_init=Tensor(weight)).weight.asnumpy(), weight[:, :, None])

@@ -343,3 +343,36 @@ def test_windows_at_random_are_compiled_and_have_gradients():
     gradient, (places,) = Of(lambda x: graphc.grad(pooled, has_aux=True)(x))(Tensor(IMAGES))
     counts = np.stack([np.bincount(p.ravel(), minlength=30) for p in places.asnumpy()[0]]).reshape(IMAGES.shape)
     np.testing.assert_array_equal(gradient.asnumpy(), counts)
+
+
+INDICES = [[b, j] for b in range(2) for j in range(3)]
+#: Labels and lengths of two sequences, and the losses that MindSpore 2.10 gives of LOGITS.
+CTC_OF_LOGITS = {
+    "whole": ((INDICES, [0, 1, 2, 3, 3, 1], [6, 6]), [4.9674, 6.2663]),
+    "a shorter sequence": ((INDICES, [0, 1, 2, 3, 3, 1], [6, 4]), [4.9674, 8.32015]),
+    "one that labels do not fit": ((INDICES, [0, 1, 2, 3, 3, 1], [6, 3]), [4.9674, np.inf]),
+    "filled up with blanks": ((INDICES, [0, 1, 4, 3, 4, 4], [6, 6]), [6.6559, 7.80289]),
+    "filled up with what is no class": ((INDICES, [0, 1, -1, 3, 7, -1], [6, 6]), [6.6559, 7.80289]),
+    "of several lengths": (([[0, 0], [0, 1], [1, 0]], [0, 1, 2], [6, 6]), [6.6559, 6.83974]),
+    "a class behind a blank": ((INDICES, [0, 4, 2, 3, 3, 1], [6, 6]), [np.nan, 6.2663]),
+}
+LOGITS = Tensor(np.random.default_rng(0).standard_normal((6, 2, 5)).astype(np.float32))
+
+
+@pytest.mark.parametrize("case", CTC_OF_LOGITS)
+def test_ctc_of_logits(case):
+    (indices, values, lengths), expected = CTC_OF_LOGITS[case]
+    given = (Tensor(np.array(indices)), Tensor(int32(*values)), Tensor(int32(*lengths)))
+    loss, gradient = ops.CTCLoss()(LOGITS, *given)
+    np.testing.assert_allclose(loss.asnumpy(), expected, rtol=1e-5)
+    compiled = graphc.value_and_grad(Of(lambda *xs: ops.CTCLoss()(*xs)[0].sum()))(LOGITS, *given)
+    np.testing.assert_allclose(compiled[0].asnumpy(), loss.asnumpy().sum(), rtol=1e-6)
+    if np.isfinite(expected).all():
+        np.testing.assert_allclose(compiled[1].asnumpy(), gradient.asnumpy(), atol=1e-6)
+
+
+def test_ctc_of_logits_of_other_shapes():
+    with pytest.raises(graphc.ShapeError, match=r"expected \[T, N, C\], \[L, 2\] and \[L\]"):
+        ops.CTCLoss()(LOGITS, Tensor(int32([0, 0])), Tensor(int32(1, 2)), Tensor(int32(6, 6)))
+    with pytest.raises(graphc.ArgumentValueError, match="ctc_merge_repeated=False is not supported"):
+        ops.CTCLoss(ctc_merge_repeated=False)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import os
+import sys
 import textwrap
 import types
 from functools import cache
 
 import pytest
 
+import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.errors import TraceTypeError
 from graphc.ir.equiv import difference
-from graphc.trace import decided
+from graphc.trace import decided, mentioned
 from graphc.trace.mentioned import definition, is_users
 from tests.trace.tracing import X, cell, traced
 
@@ -354,3 +357,65 @@ def test_what_python_is_made_of_is_not_the_users():
     for function in (importlib._bootstrap._load, importlib.import_module, textwrap.dedent, ops.exp):
         assert not is_users(function)
     assert is_users(positive)
+
+
+# ---- installed packages
+
+
+FILES = {
+    "over_graphc/__init__.py": "",
+    "over_graphc/steps.py": """
+        from graphc import ops
+
+        FACTOR = 2
+
+        def step(x):
+            y = ops.relu(x)
+            if y.sum() > 0:
+                y = y * FACTOR
+            return y
+    """,
+    "over_graphc/plain.py": """
+        def sign(x):
+            return x if x.sum() > 0 else -x
+    """,
+    "without.py": """
+        def sign(x):
+            return x if x.sum() > 0 else -x
+    """,
+}
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    monkeypatch.setattr(mentioned, "_INSTALLED", (f"{tmp_path}{os.sep}",))
+    monkeypatch.setattr(mentioned, "_USING", {})
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module
+    for name in ("over_graphc.steps", "over_graphc.plain", "over_graphc", "without"):
+        sys.modules.pop(name, None)
+
+
+def test_a_package_that_uses_graphc_is_converted(installed):
+    steps = installed("over_graphc.steps")
+    call = graphc.jit(lambda x: steps.step(x))
+    assert call(Tensor([1.0, 2.0])).tolist() == [2.0, 4.0]
+    steps.FACTOR = 3
+    assert call(Tensor([1.0, 2.0])).tolist() == [3.0, 6.0]
+
+
+def test_so_are_those_of_its_modules_that_do_not_name_it(installed):
+    plain = installed("over_graphc.plain")
+    assert not is_users(plain.sign)
+    installed("over_graphc.steps")
+    assert is_users(plain.sign)
+
+
+def test_a_package_without_graphc_is_not(installed):
+    sign = installed("without").sign
+    assert not is_users(sign)
+    with pytest.raises(TraceTypeError, match="truth value of a traced tensor"):
+        graphc.jit(lambda x: sign(x))(Tensor([1.0]))

@@ -135,6 +135,11 @@ class Dataset:
 
     # ---- questions
 
+    @property
+    def dataset_size(self) -> int | None:
+        """Rows of one pass; None where only reading them tells. (In MindSpore None until get_dataset_size was called.)"""
+        return self.count()
+
     def get_dataset_size(self) -> int:
         """Rows of one pass (batches, after `batch`); they are read and counted where nothing else tells. Of an endless repeat,
         those of one round.

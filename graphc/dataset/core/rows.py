@@ -58,25 +58,43 @@ def _joined_ids(pieces: list[Array]) -> Array:
 
 
 def to_array(value: Any) -> Array:
-    """A sample's value as an array: Python floats become float64, ints int64. DataError for what is no number or text."""
+    """A sample's value as an array: Python floats become float64, ints int64; a dict is held by one without axes, which `unheld`
+    takes it from. DataError for what else is no number or text.
+    """
     if type(value) is np.ndarray:
         array = value
     elif hasattr(value, "asnumpy"):
         array = value.asnumpy()
     elif is_masked(value):
         raise DataError("a value has no mask: give array.filled(value), and the mask as a column", code="GC201")
-    elif isinstance(value, (dict, set)) or value is None:
+    elif isinstance(value, dict):
+        return _held(value)
+    elif isinstance(value, set) or value is None:
         raise DataError(f"a value must be an array, a number or a text, got {_kind(value)}", code="GC201")
     else:
         try:
             array = np.asarray(value)
         except ValueError:
             raise DataError("a list of different lengths is no array", code="GC201") from None
+    if array.dtype == object and array.ndim == 0 and isinstance(array.item(), dict):
+        return array
     if array.dtype.kind not in "biufUSV" or (array.dtype.kind == "V" and array.dtype.name != "bfloat16"):
         raise DataError(
             f"a value must be an array, a number or a text, got {_kind(value)} of dtype {array.dtype}", code="GC201"
         )
     return array
+
+
+def _held(value: dict[Any, Any]) -> Array:
+    array = np.empty((), object)
+    array[()] = value
+    return array
+
+
+def unheld(value: Any) -> Any:
+    """A value as users know it: an array, or the dict that it holds."""
+    array = np.asarray(value)
+    return array.item() if array.dtype == object and array.ndim == 0 else array
 
 
 def _kind(value: Any) -> str:
@@ -152,8 +170,8 @@ def packed(column: Column, name: str, ids: Array) -> Array:
 
 
 def values(column: Column) -> list[Any]:
-    """The column as one array per row."""
-    return list(column) if isinstance(column, np.ndarray) and column.ndim > 1 else [np.asarray(v) for v in column]
+    """The column as one array, or dict, per row."""
+    return list(column) if isinstance(column, np.ndarray) and column.ndim > 1 else [unheld(v) for v in column]
 
 
 def collated(

@@ -338,12 +338,13 @@ class GeneratorDataset(MappableDataset):
 
     source: an object with `__getitem__` and `__len__`, whose samples are numbered; an iterable; or a function that returns an
     iterator, called for each pass. The rows of a generator object are kept for later passes. A row is one value, or a tuple of
-    as many as there are columns: arrays, numbers (ints become int64, floats float64), texts. column_names, or schema: names of
-    the columns. column_types: the dtypes that the source must give, nothing is cast. num_samples, shuffle (True by default for
-    numbered samples), sampler, num_shards and shard_id: which samples, in which order; an iterable has its own order,
-    num_samples only limits it. num_parallel_workers: threads or, with python_multiprocessing, processes that each have a copy
-    of the source; iterables are read by one. batch_sampler: gives lists of indices, one per batch; collate_fn then makes a
-    batch of lists of its values, one per column. max_rowsize has no effect.
+    as many as there are columns: arrays, numbers (ints become int64, floats float64), texts, and dicts of such, which functions
+    get as they are and which make no batch. column_names, or schema: names of the columns. column_types: the dtypes that the
+    source must give, nothing is cast. num_samples, shuffle (True by default for numbered samples), sampler, num_shards and
+    shard_id: which samples, in which order; an iterable has its own order, num_samples only limits it. num_parallel_workers:
+    threads or, with python_multiprocessing, processes that each have a copy of the source; iterables are read by one.
+    batch_sampler: gives lists of indices, one per batch; collate_fn then makes a batch of lists of its values, one per column.
+    max_rowsize has no effect.
     """
 
     in_python = True

@@ -159,8 +159,8 @@ class Conv1d(_Conv):
     """Cross-correlation of sequences with windows (MindSpore: nn.Conv1d).
 
     x is [N, in_channels, L]; `weight` is [out_channels, in_channels / group, 1, kernel_size]. Arguments as for Conv2d,
-    ints all: padding is added at both ends. The attributes kernel_size, stride, padding and dilation are those of an image
-    of one row, (1, kernel_size) and so on.
+    ints all: padding is added at both ends. A tensor as weight_init has three axes, or these four. The attributes kernel_size,
+    stride, padding and dilation are those of an image of one row, (1, kernel_size) and so on.
     """
 
     expand_dims = Inner(lambda layer: ops.ExpandDims())
@@ -185,7 +185,7 @@ class Conv1d(_Conv):
         self.kernel_size = (1, checks.integer("Conv1d", "kernel_size", kernel_size))
         self.stride = (1, checks.integer("Conv1d", "stride", stride))
         self.dilation = (1, checks.integer("Conv1d", "dilation", dilation))
-        inits = (weight_init, bias_init)
+        inits = (in_one_row(weight_init), bias_init)
         self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
         ends = checks.integer("Conv1d", "padding", padding, least=0)
         self.padding = self.ends = (0, 0, *padding_of("Conv1d", ends, self.pad_mode, 2))
@@ -196,6 +196,11 @@ class Conv1d(_Conv):
         self._check(x, "[N, channels, L]")
         y: Tensor = self.squeeze(self._convolve(self.expand_dims(x, 2)))
         return y
+
+
+def in_one_row(init: Any) -> Any:
+    """What windows of sequences are to hold, where it is a tensor [m, n, k]: as windows of images of one row, [m, n, 1, k]."""
+    return init.expand_dims(2) if isinstance(init, Tensor) and init.ndim == 3 else init
 
 
 def padding_of(owner: str, padding: Any, pad_mode: str, sides: int) -> tuple[int, ...]:

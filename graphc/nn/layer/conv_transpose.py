@@ -7,7 +7,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.nn import checks
-from graphc.nn.layer.conv import _Conv, make, padding_of
+from graphc.nn.layer.conv import _Conv, in_one_row, make, padding_of
 from graphc.ops.functional.conv import Pad, Pair, same_pad
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -109,7 +109,7 @@ class Conv1dTranspose(Conv2dTranspose):
         sizes = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation}
         window, step, spread = ((1, checks.integer("Conv1dTranspose", n, v)) for n, v in sizes.items())
         ends = (0, 0, *padding_of("Conv1dTranspose", padding, pad_mode, 2))
-        inits: dict[str, Any] = {"weight_init": weight_init, "bias_init": bias_init, "dtype": dtype}
+        inits: dict[str, Any] = {"weight_init": in_one_row(weight_init), "bias_init": bias_init, "dtype": dtype}
         super().__init__(in_channels, out_channels, window, step, pad_mode, ends, 0, spread, group, has_bias, **inits)
 
     def construct(self, x: Any) -> Tensor:

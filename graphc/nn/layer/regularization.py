@@ -62,7 +62,7 @@ class Dropout(Cell):
         tensor = as_tensor(x, "Dropout: x")
         kept = self._kept()
         if not self.training or kept == 1:
-            return tensor
+            return tensor.value()
         if kept == 0:
             return tensor * 0.0
         inner = held(self, "dropout")

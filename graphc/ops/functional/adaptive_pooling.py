@@ -37,7 +37,7 @@ def adaptive(x: Tensor, sizes: Sequence[int | None], reduce: Any) -> Tensor:
         if wanted and wanted != size:
             shape.append(size // wanted)
             within.append(len(shape) - 1)
-    return reduce(reshape(x, tuple(shape)), tuple(within)) if within else x.value()
+    return reduce(reshape(x, tuple(shape)), tuple(within)) if within else x.twin()
 
 
 def adaptive_max(

@@ -42,7 +42,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """The real part; of real numbers themselves."""
     x = as_tensor(input)
-    return call("Real", x) if x.tensor_type.is_complex else x.value()
+    return call("Real", x) if x.tensor_type.is_complex else x.twin()
 
 
 @method()
@@ -56,7 +56,7 @@ def imag(input: Tensor) -> Tensor:
 def conj(input: Tensor) -> Tensor:
     """The conjugate; of real numbers themselves."""
     x = as_tensor(input)
-    return call("Conj", x) if x.tensor_type.is_complex else x.value()
+    return call("Conj", x) if x.tensor_type.is_complex else x.twin()
 
 
 @method()

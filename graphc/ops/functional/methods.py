@@ -24,7 +24,6 @@ from graphc.ops.functional.elementwise import (
     less,
     less_equal,
     logical_not,
-    logical_or,
     mul,
     neg,
     not_equal,
@@ -173,9 +172,15 @@ class Methods(Overloads):
 
     def copy(self: Any) -> Tensor:
         """A copy."""
-        return logical_or(self, False) if str(self.dtype) == "Bool" else add(self, 0)
+        made: Tensor = self.twin()
+        return made
 
-    clone = contiguous = copy
+    clone = copy
+
+    def contiguous(self: Any) -> Tensor:
+        """The tensor itself: its elements lie in order."""
+        itself: Tensor = self.value()
+        return itself
 
     def choose(self: Any, choices: Any, mode: str = "clip") -> Tensor:
         """For each element that of the choices whose number it is; all are broadcast. mode "clip", or "wrap"."""

@@ -73,7 +73,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | No
     if not 0 <= p <= 1:
         raise ArgumentValueError(f"dropout: p must lie in [0, 1], got {p}", loc=user_loc())
     if not training or p == 0:
-        return input.value()
+        return input.twin() if training else input.value()
     if p == 1:
         return mul(input, 0.0)
     return drop(input, 1.0 - p, generator(seed))

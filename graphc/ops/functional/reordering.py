@@ -23,7 +23,8 @@ from graphc.ops.tensor.tensor import Tensor
 def flip(input: Tensor, dims: Any) -> Tensor:
     """Axes in reverse order."""
     axes = normalize_axes("flip", (dims,) if isinstance(dims, int) else tuple(dims), input.ndim) if dims != () else ()
-    return getitem(input, tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(input.ndim)))
+    turned = getitem(input, tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(input.ndim)))
+    return turned.twin()
 
 
 @method()
@@ -60,13 +61,14 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         raise ArgumentValueError(
             f"roll: shifts are {len(moves)} and dims {len(axes)}, expected as many of both", loc=user_loc()
         )
+    x = input
     for by, axis in zip(moves, axes, strict=True):
-        at = check_axis("roll", axis, input.ndim)
-        cut = -by % input.shape[at] if input.shape[at] else 0
+        at = check_axis("roll", axis, x.ndim)
+        cut = -by % x.shape[at] if x.shape[at] else 0
         if cut:
             before = (slice(None),) * at
-            input = concat((getitem(input, (*before, slice(cut, None))), getitem(input, (*before, slice(0, cut)))), at)
-    return input.value()
+            x = concat((getitem(x, (*before, slice(cut, None))), getitem(x, (*before, slice(0, cut)))), at)
+    return x.twin() if x is input else x
 
 
 @method()

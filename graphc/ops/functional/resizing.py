@@ -115,9 +115,10 @@ def _weighted(x: Tensor, axis: int, weights: Any) -> Tensor:
 
 def _resized(x: Tensor, sizes: Sequence[int], resize: Callable[[Tensor, int, int], Tensor]) -> Tensor:
     """resize(x, axis, wanted) for each of the axes behind the second."""
+    made = x
     for axis, wanted in enumerate(sizes, 2):
-        x = resize(x, axis, wanted)
-    return x.value()
+        made = resize(made, axis, wanted)
+    return made.twin() if made is x else made
 
 
 # ---- one function for each way

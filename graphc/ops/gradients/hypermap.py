@@ -12,7 +12,7 @@ from graphc import dispatch
 from graphc.errors import ArgumentTypeError, TraceError, user_loc
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, TracedTensor
 
 _INTS = ("Int", "Int8", "Int16", "Int32", "Int64", "UInt8")
 
@@ -249,8 +249,8 @@ def partial(fn: Callable[..., Any], *args: Any) -> Callable[..., Any]:
 
 
 def identity(x: Any) -> Any:
-    """x itself."""
-    return x
+    """x itself; in a compiled Cell a tensor is one of its own."""
+    return x.value() if isinstance(x, TracedTensor) else x
 
 
 __all__ = ["HyperMap", "Map", "MultitypeFuncGraph", "identity", "partial"]

@@ -59,8 +59,8 @@ Size, Rank, DType = declare("Size", F.size), declare("Rank", F.rank), declare("D
 
 
 def _identity(x: Any) -> Any:
-    """x as it is."""
-    return x.value() if isinstance(x, Tensor) else x
+    """What x holds; of a tensor as one of its own."""
+    return x.twin() if isinstance(x, Tensor) else x
 
 
 Identity, Cast, Reshape = declare("Identity", _identity), declare("Cast", F.cast), declare("Reshape", F.reshape)
@@ -80,7 +80,7 @@ Squeeze = declare("Squeeze", lambda x, axis: F.squeeze(x, None if axis == () els
 
 def _rows(input_x: Tensor) -> Tensor:
     """All axes but the first as one; a vector becomes a column."""
-    return F.reshape(input_x, (input_x.shape[0], math.prod(input_x.shape[1:])))
+    return F.reshape(input_x, (input_x.shape[0], math.prod(input_x.shape[1:]))).twin()
 
 
 Flatten, Tile = declare("Flatten", _rows), declare("Tile", F.tile)

@@ -15,6 +15,9 @@ from graphc.ops.declared import reference
 from graphc.ops.tensor.rows import by_rows
 from graphc.ops.tensor.tensor import Tensor, require_array
 
+#: Ops whose results are, outside of a compiled Cell, parts of the memory of what they are given, as in MindSpore.
+_VIEWS = frozenset(("BroadcastTo", "Reshape", "Slice", "StopGradient", "Transpose"))
+
 
 def call(op: str, *operands: Tensor, **attrs: Any) -> Any:
     """Apply an op to tensors; returns a Tensor, or a tuple when the op has several results."""
@@ -46,6 +49,6 @@ def at_once(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple
             raise TraceError(f"{op} has no meaning outside a compiled Cell")
         types = definition.inferred([x.tensor_type for x in operands], full)
         made = reference.apply(definition, types, arrays, full, exact=False)
-    parameters = [x.array for x in operands if x.is_parameter]
     # A view of a parameter's memory would change with the parameter.
-    return tuple(Tensor.wrap(a.copy() if any(np.may_share_memory(a, p) for p in parameters) else a) for a in made)
+    apart = [x.array for x in operands if x.is_parameter or op not in _VIEWS]
+    return tuple(Tensor.wrap(a.copy() if any(np.may_share_memory(a, p) for p in apart) else a) for a in made)

@@ -277,6 +277,10 @@ class Tensor(Operators, Methods):
         """The tensor itself; of a Parameter what it holds now."""
         return self
 
+    def twin(self) -> Tensor:
+        """A tensor of its own with the contents that this one has now."""
+        return Tensor.wrap(require_array(self).copy())
+
     def item(self) -> Any:
         """The single element as a Python number; ArgumentValueError if there are more. Of a traced tensor what stands for that
         number, as int(x) and float(x) are in a compiled Cell.
@@ -412,6 +416,16 @@ class TracedTensor(Tensor):
     @property
     def tensor_type(self) -> TensorType:
         return self._type
+
+    def value(self) -> Tensor:
+        """In PYNATIVE_MODE the tensor itself; in a compiled Cell one of its own, so that a write to one leaves the other."""
+        active: Any = dispatch.recorder.get()
+        return self if active is None or active.immediate else self.twin()
+
+    def twin(self) -> Tensor:
+        made = TracedTensor.__new__(type(self))
+        made.__dict__.update(vars(self), view_of=None)
+        return made
 
     def __iter__(self) -> Iterator[Tensor]:
         active = dispatch.recorder.get()
