@@ -146,6 +146,13 @@ def test_colors_stay_within_their_bounds():
     assert np.array_equal(kept, IMAGES[0])
 
 
+def test_a_gray_mean_between_two_whole_numbers_is_the_even_one():
+    # As MindSpore 2.10 computed: the gray image is 1, 4.
+    image = np.arange(6, dtype=np.uint8).reshape(1, 2, 3)
+    assert np.array_equal(V.AdjustContrast(0.0)(image), np.full_like(image, 2))
+    assert V.AdjustContrast(2.0)(image).ravel().tolist() == [0, 0, 2, 4, 6, 8]
+
+
 def test_squares_cut_out():
     ds.config.set_seed(4)
     counts = {int((V.CutOut(2)(np.ones((8, 8, 3), np.uint8)) == 0).sum()) // 3 for _ in range(200)}

@@ -75,7 +75,7 @@ def brightness(image: Array, factor: float) -> Array:
 def contrast(image: Array, factor: float) -> Array:
     """Blended with the mean of its gray image, a whole number for integers."""
     mean = gray(image).mean(dtype=np.float64)
-    return blended(image, np.array(np.floor(mean + 0.5) if image.dtype.kind in "iu" else mean, image.dtype), factor)
+    return blended(image, np.array(np.rint(mean) if image.dtype.kind in "iu" else mean, image.dtype), factor)
 
 
 def saturation(image: Array, factor: float) -> Array:
