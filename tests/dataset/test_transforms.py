@@ -153,6 +153,13 @@ def test_a_gray_mean_between_two_whole_numbers_is_the_even_one():
     assert V.AdjustContrast(2.0)(image).ravel().tolist() == [0, 0, 2, 4, 6, 8]
 
 
+def test_cubic_resizing_begins_with_the_rows():
+    # As MindSpore 2.10 computed; Pillow itself begins with the columns here.
+    image = (np.arange(12 * 6 * 3) * 37 % 256).astype(np.uint8).reshape(12, 6, 3)
+    got = V.Resize((3, 5), V.Inter.PILCUBIC)(image)[..., 0]
+    assert got.tolist() == [[99, 107, 126, 144, 145], [104, 116, 127, 137, 146], [106, 120, 137, 129, 145]]
+
+
 def test_squares_cut_out():
     ds.config.set_seed(4)
     counts = {int((V.CutOut(2)(np.ones((8, 8, 3), np.uint8)) == 0).sum()) // 3 for _ in range(200)}

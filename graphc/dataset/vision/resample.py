@@ -25,7 +25,9 @@ def resized(image: Array, height: int, width: int, interpolation: Inter) -> Arra
         if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
             raise DataError("Resize: Inter.PILCUBIC is for uint8 [H, W, 3]", code="GC201")
         module = pillow()
-        return np.asarray(module.fromarray(image).resize((width, height), module.Resampling.BICUBIC))
+        # Rows first, as MindSpore: of a whole image later versions of Pillow begin with what is cheaper.
+        rows = module.fromarray(image).resize((width, image.shape[0]), module.Resampling.BICUBIC)
+        return np.asarray(rows.resize((width, height), module.Resampling.BICUBIC))
     if interpolation is Inter.NEAREST:
         picked: Array = image[_nearest(image.shape[0], height)][:, _nearest(image.shape[1], width)]
         return picked
