@@ -114,7 +114,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks
     "mindspore.nn": _NN,
-    **_within("mindspore.nn", "cell layer loss wrap grad utils utils.init", _NN),
+    **_within("mindspore.nn", "cell loss wrap grad utils utils.init", _NN),
+    **_within("mindspore.nn", "layer layer.math", ("graphc.compat.layers", *_NN)),
     "mindspore.nn.probability": ("graphc.nn.probability",),
     "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
     "mindspore.nn.probability.bijector": ("graphc.nn.probability.bijector",),
@@ -124,7 +125,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
     **_within(
         "mindspore.nn.layer",
-        "basic activation container conv normalization pooling embedding math combined padding image rnns channel_shuffle"
+        "basic activation container conv normalization pooling embedding combined padding image rnns channel_shuffle"
         " dense timedistributed transformer",
         _NN,
     ),

@@ -95,3 +95,14 @@ def test_modules_with_files_complete_themselves_and_keep_their_loader():
     assert not hasattr(conv, "annotations_of_nothing")
     with pytest.raises(ImportError, match=r"graphc.nn.layer.conv has no 'Conv2dTransposed'"):
         exec("from graphc.nn.layer.conv import Conv2dTransposed", {})
+
+
+@pytest.mark.usefixtures("_mindspore")
+def test_a_layer_that_has_the_name_of_a_metric():
+    from mindspore import Tensor, nn
+    from mindspore.nn.layer import CosineSimilarity
+
+    x, y = Tensor([[1.0, 3.0, 4.0, 7.0], [0.0] * 4]), Tensor([[2.0, 4.0, 2.0, 5.0], [1.0] * 4])
+    assert CosineSimilarity()(x, y).asnumpy() == pytest.approx([0.9402562, 0.0])
+    assert CosineSimilarity(dim=0)(x, y).shape == (4,)
+    assert nn.CosineSimilarity is nn.metrics.CosineSimilarity
