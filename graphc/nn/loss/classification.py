@@ -259,7 +259,7 @@ class SampledSoftmaxLoss(LossBase):
             raise checks.wrong_type(owner, "sampled_values", "a list or a tuple", sampled_values)
         if sampled_values is not None and len(sampled_values) != 3:
             raise checks.wrong_value(owner, "sampled_values", "three tensors", sampled_values)
-        self.sampled_values = sampled_values
+        self.sampled_values: Any = sampled_values
 
     def construct(self, weights: Any, biases: Any, labels: Any, inputs: Any) -> Tensor:
         labels = ops.cast(ops.reshape(labels, (-1, self.num_true)), "int32")
