@@ -160,6 +160,13 @@ def test_cubic_resizing_begins_with_the_rows():
     assert got.tolist() == [[99, 107, 126, 144, 145], [104, 116, 127, 137, 146], [106, 120, 137, 129, 145]]
 
 
+def test_there_is_one_device():
+    for transform in (V.HorizontalFlip(), V.Decode()):
+        assert transform.device() is transform.device("CPU") is transform
+        with pytest.raises(ValueError, match="device_target='Ascend' is not supported, only 'CPU'"):
+            transform.device("Ascend")
+
+
 def test_squares_cut_out():
     ds.config.set_seed(4)
     counts = {int((V.CutOut(2)(np.ones((8, 8, 3), np.uint8)) == 0).sum()) // 3 for _ in range(200)}

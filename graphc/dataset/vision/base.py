@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from enum import IntEnum, StrEnum
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from graphc.arguments import only
 from graphc.dataset.checks import integer, number
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.transforms.base import Transform
@@ -56,7 +57,16 @@ def is_pil(value: Any) -> bool:
     return type(value).__module__.startswith("PIL.")
 
 
-class ImageTransform(Transform):
+class OnDevice(Transform):
+    """A transform that MindSpore runs on a CPU or on an NPU."""
+
+    def device(self, device_target: str = "CPU") -> Self:
+        """This transform; ArgumentValueError for another device than "CPU"."""
+        only(f"{type(self).__name__}.device", "device_target", device_target, "CPU")
+        return self
+
+
+class ImageTransform(OnDevice):
     """A transform of one image: `on_array` for an array, `on_pil` for an image of Pillow's."""
 
     #: Whether it takes [..., H, W, C] as well, many images of one size.
