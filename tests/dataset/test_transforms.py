@@ -237,6 +237,17 @@ def test_samples_of_different_lengths():
     assert padded[0].tolist() == [[1, -1, -1, -1], [2, 3, -1, -1], [4, 5, 6, -1]]
 
 
+def test_padded_batches_of_sizes_that_a_function_says():
+    rows = ds.NumpySlicesDataset([[1], [2, 3], [4], [5, 6], [7]], ["x"], shuffle=False)
+    for drop, wanted in ((True, [(1, 1), (2, 2)]), (False, [(1, 1), (2, 2), (2, 2)])):
+        data = rows.padded_batch(lambda info: info.get_batch_num() + 1, drop, pad_info={})
+        assert [x.shape for (x,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True)] == wanted
+        assert data.get_batch_size() == -1
+        assert data.get_dataset_size() == len(wanted)
+    with pytest.raises(DataError, match="padded_batch: batch_size must give an int of 1 or more, it gave 0"):
+        list(rows.padded_batch(lambda info: 0))
+
+
 def test_schemas(tmp_path):
     schema = ds.Schema()
     schema.add_column("x", "int64", [2])

@@ -263,13 +263,14 @@ class Dataset:
 
     def padded_batch(
         self,
-        batch_size: int,
+        batch_size: int | Callable[[Any], int],
         drop_remainder: bool = False,
         num_parallel_workers: int | None = None,
         pad_info: dict[str, Any] | None = None,
     ) -> Dataset:
         """Batches of rows that are filled up to one shape, or cut off. pad_info: {column: (shape or None, value or None)}: None
         in a shape stands for the largest of the batch, a value of None for 0 or ""; {} fills up all columns so, None none.
+        batch_size: as in `batch`.
         """
         return _NODES["padded_batch"](self, batch_size, drop_remainder, num_parallel_workers, pad_info)
 
