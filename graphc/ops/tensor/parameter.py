@@ -179,6 +179,10 @@ class Parameter(ParameterExtras, Tensor):
         made.cut = self.cut
         return made
 
+    def copy(self) -> Parameter:
+        """A new parameter of the same name, with the same data."""
+        return self.clone()
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
         made.is_random_state = self.is_random_state
