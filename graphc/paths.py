@@ -228,6 +228,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.communication.management": _PARALLEL,
     "mindspore.communication.comm_func": ("graphc.parallel.comm_func",),
     "mindspore.parallel": _PARALLEL,
+    **_within("mindspore.parallel", "nn nn.parallel_cell_wrapper", ("graphc.compat.parallel_nn",)),
     **_within(
         "mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor shard", _PARALLEL
     ),

@@ -106,3 +106,12 @@ def test_a_layer_that_has_the_name_of_a_metric():
     assert CosineSimilarity()(x, y).asnumpy() == pytest.approx([0.9402562, 0.0])
     assert CosineSimilarity(dim=0)(x, y).shape == (4,)
     assert nn.CosineSimilarity is nn.metrics.CosineSimilarity
+
+
+@pytest.mark.usefixtures("_mindspore")
+def test_batches_in_parts_under_both_their_names():
+    from mindspore import nn
+    from mindspore.parallel.nn import GradAccumulation, MicroBatchInterleaved, Pipeline, PipelineCell
+
+    assert (GradAccumulation, MicroBatchInterleaved) == (nn.GradAccumulationCell, nn.MicroBatchInterleaved)
+    assert Pipeline is PipelineCell is nn.PipelineCell
