@@ -257,8 +257,9 @@ class Shadow(ModuleType):
             return import_module(f"{self.__name__}.{name}")
         key = mindspore_name(self.__name__)
         for provider in _providers(key):
-            if hasattr(provider, name):
-                value = _as_users_know(getattr(provider, name))
+            value = _as_users_know(getattr(provider, name, self))
+            # `self` where there is none; and a provider that lacks a function of this name has this module there, once imported.
+            if not isinstance(value, Shadow) or mindspore_name(value.__name__) != key:
                 setattr(self, name, value)
                 return value
         message = f"graphc has no {self.__name__}.{printable(name)}{_nearest(key, name)}"

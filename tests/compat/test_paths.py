@@ -115,3 +115,12 @@ def test_batches_in_parts_under_both_their_names():
 
     assert (GradAccumulation, MicroBatchInterleaved) == (nn.GradAccumulationCell, nn.MicroBatchInterleaved)
     assert Pipeline is PipelineCell is nn.PipelineCell
+
+
+@pytest.mark.usefixtures("_mindspore")
+def test_a_module_does_not_stand_for_itself():
+    from mindspore.parallel import shard
+
+    for call in (shard, graphc.parallel.shard):
+        with pytest.raises(AttributeError, match="has no .*shard; use the function itself"):
+            call(abs, in_strategy=((1,),))
