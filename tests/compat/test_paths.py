@@ -122,5 +122,5 @@ def test_a_module_does_not_stand_for_itself():
     from mindspore.parallel import shard
 
     for call in (shard, graphc.parallel.shard):
-        with pytest.raises(AttributeError, match="has no .*shard; use the function itself"):
+        with pytest.raises(AttributeError, match=r"has no .*shard; use the function itself"):
             call(abs, in_strategy=((1,),))
