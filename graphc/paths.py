@@ -118,6 +118,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.nn", "layer layer.math", ("graphc.compat.layers", *_NN)),
     "mindspore.nn.probability": ("graphc.nn.probability",),
     "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
+    "mindspore.nn.probability.bnn_layers": ("graphc.nn.probability.bnn_layers",),
+    **_within(
+        "mindspore.nn.probability.bnn_layers",
+        "conv_variational dense_variational layer_distribution bnn_cell_wrapper",
+        ("graphc.nn.probability.bnn_layers",),
+    ),
     "mindspore.nn.probability.bijector": ("graphc.nn.probability.bijector",),
     "mindspore.nn.probability.bijector.softplus": ("graphc.nn.probability.bijector",),
     "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
