@@ -167,6 +167,22 @@ def test_there_is_one_device():
             transform.device("Ascend")
 
 
+def test_images_of_unusual_dtypes_and_channels():
+    """As MindSpore 2.10 computed them."""
+    mask = np.arange(20).reshape(4, 5) % 3 == 0
+    for transform, wanted in (
+        (V.Resize((3, 7)), ["1000100", "0001001", "1000100"]),
+        (V.Rotate(30.0, V.Inter.BILINEAR), ["00110", "00000", "00100", "00000"]),
+    ):
+        got = transform(mask)
+        assert got.dtype == np.bool_
+        assert ["".join(map(str, row.astype(int))) for row in got] == wanted
+    four = V.Affine(0.0, (0.4, 0), 1.0, [0.0, 0.0], V.Inter.NEAREST, (9, 8, 7))(np.full((3, 3, 4), 50, np.uint8))
+    assert four[1].tolist() == [[9, 8, 7, 0], [50] * 4, [50] * 4]
+    assert V.AdjustBrightness(1.3)(np.array([[15, 35, 135, 40]], np.int32)).tolist() == [[19, 45, 175, 52]]
+    assert V.Solarize((30.0, 120.0))(np.array([[-5, 20, 40, 125]], np.int8)).tolist() == [[-5, 20, 127, 125]]
+
+
 def test_squares_cut_out():
     ds.config.set_seed(4)
     counts = {int((V.CutOut(2)(np.ones((8, 8, 3), np.uint8)) == 0).sum()) // 3 for _ in range(200)}

@@ -69,7 +69,9 @@ def _factors(name: str, value: Any) -> tuple[float, float]:
 
 def brightness(image: Array, factor: float) -> Array:
     """Every value times a factor."""
-    return as_dtype(image.astype(np.float32) * np.float32(factor), image.dtype)
+    # The factor has the digits of float32 for every dtype.
+    wide = np.result_type(image.dtype, np.float32)
+    return as_dtype(image.astype(wide) * wide.type(np.float32(factor)), image.dtype)
 
 
 def contrast(image: Array, factor: float) -> Array:

@@ -19,6 +19,8 @@ def resized(image: Array, height: int, width: int, interpolation: Inter) -> Arra
     """The image [H, W] or [H, W, C] as [height, width(, C)]; pixels are squares, edges are continued."""
     if image.shape[:2] == (height, width):
         return image.copy()
+    if image.dtype == np.bool_:
+        return resized(image.astype(np.uint8), height, width, interpolation).astype(np.bool_)
     if interpolation is Inter.ANTIALIAS:
         raise DataError("Resize: Inter.ANTIALIAS is for images of Pillow's", code="GC201", help="ToPIL() makes one")
     if interpolation is Inter.PILCUBIC:
@@ -156,13 +158,15 @@ def warped(
     image: Array, matrix: Matrix, size: tuple[int, int], interpolation: Inter, color: tuple[int, int, int]
 ) -> Array:
     """An image of size (height, width) whose pixels are those that the matrix says. Outside is `color`."""
+    if image.dtype == np.bool_:
+        return warped(image.astype(np.uint8), matrix, size, interpolation, color).astype(np.bool_)
     a, b, c, d, e, f = matrix
     y, x = np.mgrid[0 : size[0], 0 : size[1]].astype(np.float64)
     # In 1024ths of a pixel, each product rounded, of which bilinear weights keep 32nds: as OpenCV's warpAffine does it.
     at_x = np.rint(a * x * 1024) + np.rint((b * y + c) * 1024)
     at_y = np.rint(d * x * 1024) + np.rint((e * y + f) * 1024)
-    fill = np.array(color[: 1 if image.ndim == 2 else 3], np.float64)
-    fill = fill[0] if image.ndim == 2 or image.shape[2] != 3 else fill
+    # Of four channels and more each four are filled alike, the fourth by 0.
+    fill: Any = color[0] if image.ndim == 2 else np.resize((*color, 0), image.shape[2])
     if interpolation is Inter.NEAREST:
         rows, columns = (np.floor((at + 512) / 1024).astype(int) for at in (at_y, at_x))
         return _picked(image, rows, columns, fill)
