@@ -183,6 +183,22 @@ def test_images_of_unusual_dtypes_and_channels():
     assert V.Solarize((30.0, 120.0))(np.array([[-5, 20, 40, 125]], np.int8)).tolist() == [[-5, 20, 127, 125]]
 
 
+def test_arrays_turned_and_moved_by_cubic_convolution():
+    """As MindSpore 2.10 computed it."""
+    image = (np.arange(5 * 6 * 3) * 37 % 256).astype(np.uint8).reshape(5, 6, 3)
+    turned = V.Rotate(30.0, V.Inter.BICUBIC, fill_value=9)(image)[..., 1]
+    assert turned.tolist() == [
+        [11, 0, 124, 193, 239, 82], [138, 79, 66, 45, 50, 65], [145, 78, 67, 154, 144, 106], [102, 189, 147, 155, 164, 65],
+        [58, 237, 179, 115, 130, 12],
+    ]  # fmt: skip
+    moved = V.Affine(10.0, (0, 0), 1.2, [5.0, 0.0], V.Inter.BICUBIC)(image.astype(np.float32))[2, :, 1]
+    assert moved == pytest.approx([173.45, 167.08, 59.64, 161.4, 41.6, 129.38], abs=0.01)
+    assert np.array_equal(V.Rotate(30.0, V.Inter.AREA)(image), V.Rotate(30.0, V.Inter.BILINEAR)(image))
+    assert V.RandomAffine(5, resample=V.Inter.BICUBIC)(image).shape == image.shape
+    with pytest.raises(ValueError, match=r"resample=<Inter\.PILCUBIC: 5> is not supported"):
+        V.RandomRotation(5, V.Inter.PILCUBIC)
+
+
 def test_squares_cut_out():
     ds.config.set_seed(4)
     counts = {int((V.CutOut(2)(np.ones((8, 8, 3), np.uint8)) == 0).sum()) // 3 for _ in range(200)}

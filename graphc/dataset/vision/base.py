@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from graphc.arguments import only
+from graphc.arguments import only, refusal
 from graphc.dataset.checks import integer, number
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.transforms.base import Transform
@@ -118,6 +118,15 @@ def interpolation_of(owner: str, value: Any, name: str = "interpolation") -> Int
     if not isinstance(value, Inter):
         raise ArgumentTypeError(f"{owner}: {name} must be one of Inter, got {value!r}", loc=user_loc())
     return value
+
+
+def resample_of(owner: str, value: Any) -> Inter:
+    """One of Inter that images are turned and moved by; Inter.AREA is Inter.BILINEAR there, as in OpenCV."""
+    known = (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC, Inter.AREA)
+    if interpolation_of(owner, value, "resample") not in known:
+        raise refusal(owner, "resample", value, *known)
+    found: Inter = value
+    return found
 
 
 def border_of(owner: str, value: Any) -> Border:
