@@ -280,6 +280,14 @@ def test_padded_batches_of_sizes_that_a_function_says():
         list(rows.padded_batch(lambda info: 0))
 
 
+def test_sizes_of_several_data_sets_are_those_of_the_last():
+    """As MindSpore 2.10 says."""
+    first, last = (ds.NumpySlicesDataset({name: [1, 2, 3, 4, 5, 6]}, shuffle=False) for name in "ab")
+    both = ds.zip((first.repeat(3).batch(2), last.batch(3).repeat(2)))
+    assert (both.get_batch_size(), both.get_repeat_count()) == (3, 2)
+    assert (first.batch(2) + last.rename("b", "a")).get_batch_size() == 1
+
+
 def test_schemas(tmp_path):
     schema = ds.Schema()
     schema.add_column("x", "int64", [2])

@@ -154,12 +154,12 @@ class Dataset:
         return self.get_dataset_size()
 
     def get_batch_size(self) -> int:
-        """Rows of a batch: 1 without `batch`, -1 where a function says how many."""
-        return self.children[0].get_batch_size() if self.children else 1
+        """Rows of a batch: 1 without `batch`, -1 where a function says how many; of several data sets that of the last."""
+        return self.children[-1].get_batch_size() if self.children else 1
 
     def get_repeat_count(self) -> int:
-        """How often `repeat` repeats, -1 for ever; 1 without."""
-        return self.children[0].get_repeat_count() if self.children else 1
+        """How often `repeat` repeats, -1 for ever; 1 without; of several data sets that of the last."""
+        return self.children[-1].get_repeat_count() if self.children else 1
 
     def get_col_names(self) -> list[str]:
         """Names of the columns, in order."""
