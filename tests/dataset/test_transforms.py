@@ -288,6 +288,16 @@ def test_sizes_of_several_data_sets_are_those_of_the_last():
     assert (first.batch(2) + last.rename("b", "a")).get_batch_size() == 1
 
 
+def test_batches_of_different_sizes_are_shuffled():
+    batches = ds.NumpySlicesDataset(np.arange(12), ["x"], shuffle=False).batch(
+        lambda info: info.get_batch_num() % 3 + 1
+    )
+    for data in (batches.shuffle(2), batches.batch(1).shuffle(5), batches.shuffle(100)):
+        assert data.get_dataset_size() == 6
+        rows = [x.ravel().tolist() for (x,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+        assert sorted(rows) == [[0], [1, 2], [3, 4, 5], [6], [7, 8], [9, 10, 11]]
+
+
 def test_schemas(tmp_path):
     schema = ds.Schema()
     schema.add_column("x", "int64", [2])
