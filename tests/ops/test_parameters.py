@@ -38,6 +38,14 @@ def test_a_number_that_is_repeated_gets_memory_of_its_own(one, dtype):
     assert np.array_equal(q.asnumpy(), array)
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_a_dtype_lacks_is_infinite_without_a_word():
+    half = Parameter(Tensor([1.0], graphc.float16), name="w")
+    half.set_data(Tensor([1e10]))
+    made = (half, Tensor(-1e10, graphc.float16), Tensor([1e40]), Tensor(np.array([1e300]), graphc.float32))
+    assert [float(t.asnumpy().item()) for t in made] == [np.inf, -np.inf, np.inf, np.inf]
+
+
 def test_data_that_are_set_are_copied():
     array = np.ones(4, np.float32)
     p, t = Parameter(array), Tensor(array)
