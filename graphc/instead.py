@@ -382,6 +382,7 @@ INSTEAD: dict[str, dict[str, str]] = {
     "graphc": TOP,
     "graphc.dataset": DATASET,
     "Dataset": DATASET_METHODS,
+    "graphc.dataset.config": _names(_VIDEO, "get_video_backend set_video_backend"),
     "graphc.dataset.transforms": TRANSFORMS,
     "graphc.dataset.vision": VISION,
     "graphc.mint": MINT,

@@ -115,9 +115,16 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks
     "mindspore.nn": _NN,
-    **_within("mindspore.nn", "cell layer loss wrap grad utils utils.init", _NN),
+    **_within("mindspore.nn", "cell loss wrap grad utils utils.init", _NN),
+    **_within("mindspore.nn", "layer layer.math", ("graphc.compat.layers", *_NN)),
     "mindspore.nn.probability": ("graphc.nn.probability",),
     "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
+    "mindspore.nn.probability.bnn_layers": ("graphc.nn.probability.bnn_layers",),
+    **_within(
+        "mindspore.nn.probability.bnn_layers",
+        "conv_variational dense_variational layer_distribution bnn_cell_wrapper",
+        ("graphc.nn.probability.bnn_layers",),
+    ),
     "mindspore.nn.probability.bijector": ("graphc.nn.probability.bijector",),
     "mindspore.nn.probability.bijector.softplus": ("graphc.nn.probability.bijector",),
     "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
@@ -125,7 +132,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
     **_within(
         "mindspore.nn.layer",
-        "basic activation container conv normalization pooling embedding math combined padding image rnns channel_shuffle"
+        "basic activation container conv normalization pooling embedding combined padding image rnns channel_shuffle"
         " dense timedistributed transformer",
         _NN,
     ),
@@ -228,6 +235,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.communication.management": _PARALLEL,
     "mindspore.communication.comm_func": ("graphc.parallel.comm_func",),
     "mindspore.parallel": _PARALLEL,
+    **_within("mindspore.parallel", "nn nn.parallel_cell_wrapper", ("graphc.compat.parallel_nn",)),
     **_within(
         "mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor shard", _PARALLEL
     ),
@@ -256,8 +264,9 @@ class Shadow(ModuleType):
             return import_module(f"{self.__name__}.{name}")
         key = mindspore_name(self.__name__)
         for provider in _providers(key):
-            if hasattr(provider, name):
-                value = _as_users_know(getattr(provider, name))
+            value = _as_users_know(getattr(provider, name, self))
+            # `self` where there is none; and a provider that lacks a function of this name has this module there, once imported.
+            if not isinstance(value, Shadow) or mindspore_name(value.__name__) != key:
                 setattr(self, name, value)
                 return value
         message = f"graphc has no {self.__name__}.{printable(name)}{_nearest(key, name)}"

@@ -24,6 +24,7 @@ from graphc.suggest import nearest, question
 
 GRAPH_MODE, PYNATIVE_MODE = _context.GRAPH_MODE, _context.PYNATIVE_MODE
 STRICT, COMPATIBLE, LAX = 0, 1, 2
+RELEASE, DEBUG = 0, 1
 
 #: The version of MindSpore whose names and values these are; scripts compare it. graphc's own is `graphc.__version__`.
 __version__ = "2.10.0"

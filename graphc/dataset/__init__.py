@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from graphc.dataset import transforms as transforms
     from graphc.dataset import vision as vision
     from graphc.dataset.core.dataset import Dataset
+    from graphc.dataset.lines import LineReader
     from graphc.dataset.nodes.batches import BatchDataset, BatchInfo, PaddedBatchDataset
     from graphc.dataset.nodes.zipping import zip
     from graphc.dataset.orders.samplers import (
         DistributedSampler,
+        IterSampler,
         PKSampler,
         RandomSampler,
         Sampler,
@@ -47,10 +49,11 @@ _LAZY = {
     "transforms": "",
     "vision": "",
     "core.dataset": "Dataset",
+    "lines": "LineReader",
     "nodes.batches": "BatchDataset BatchInfo PaddedBatchDataset",
     "nodes.zipping": "zip",
-    "orders.samplers": "DistributedSampler PKSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler SubsetSampler"
-    " WeightedRandomSampler",
+    "orders.samplers": "DistributedSampler IterSampler PKSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler"
+    " SubsetSampler WeightedRandomSampler",
     "sample_rng": "rng",
     "schema": "Schema",
     "shuffle": "Shuffle",
@@ -67,7 +70,8 @@ _MODULE_OF = {name: module for module, names in _LAZY.items() for name in (names
 
 __all__ = [
     "BatchDataset", "BatchInfo", "CSVDataset", "Cifar10Dataset", "Cifar100Dataset", "Dataset", "Digits", "DigitsDataset",
-    "DistributedSampler", "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "MnistDataset",
+    "DistributedSampler", "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "IterSampler", "LineReader",
+    "MnistDataset",
     "NumpySlicesDataset", "PKSampler", "PaddedBatchDataset", "RandomSampler", "Sampler", "Schema", "SequentialSampler",
     "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TextFileDataset", "WeightedRandomSampler", "config", "load_digits",
     "rng", "transforms", "vision", "zip",

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Any
 
 from graphc.arguments import no_effect, only
@@ -184,6 +185,31 @@ def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> Non
 
 
 _set_enable_autotune, get_enable_autotune = _remembered("enable_autotune", "enable", False, _bool, _AS_SET)
+
+
+class ErrorSamplesMode(IntEnum):
+    """What becomes of a sample that map fails for: the error is raised, another takes its place, or it is left out."""
+
+    RETURN = 0
+    REPLACE = 1
+    SKIP = 2
+
+
+def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
+    """What becomes of samples that map fails for; errors are raised (ErrorSamplesMode.RETURN), as long as nothing is set, too.
+
+    Raises ArgumentTypeError, and ArgumentValueError for the other modes.
+    """
+    if not isinstance(error_samples_mode, ErrorSamplesMode):
+        raise ArgumentTypeError(
+            f"set_error_samples_mode: must be one of ErrorSamplesMode, got {error_samples_mode!r}", loc=user_loc()
+        )
+    only("set_error_samples_mode", "error_samples_mode", error_samples_mode, ErrorSamplesMode.RETURN)
+
+
+def get_error_samples_mode() -> ErrorSamplesMode:
+    """What becomes of samples that map fails for: the error is raised."""
+    return ErrorSamplesMode.RETURN
 
 
 def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> None:

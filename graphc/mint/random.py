@@ -16,21 +16,32 @@ from graphc.ops.tensor.generator import stream
 from graphc.ops.tensor.tensor import Tensor
 
 
-def _size(size: tuple[Any, ...]) -> tuple[int, ...]:
+def _size(owner: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """Of `rand(2, 3)` and `rand((2, 3))`."""
-    return tuple(as_shape(size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size))
+    if not size or not isinstance(size[0], (tuple, list)):
+        return tuple(as_shape(size))
+    if len(size) > 1:
+        more = ", ".join(map(str, size[1:]))
+        raise ArgumentTypeError(
+            f"{owner}: behind the sizes nothing is given by position, got {more}",
+            loc=user_loc(),
+            help="dtype=... by name",
+        )
+    return tuple(as_shape(size[0]))
 
 
 def rand(*size: Any, generator: Any = None, dtype: Any = None, device: str | None = None) -> Tensor:
     """Uniform numbers from 0 up to 1, float32 by default."""
     only("rand", "device", device, None, "CPU")
-    return ops.cast(uniform_from(stream("rand", generator), _size(size)), "float32" if dtype is None else dtype)
+    return ops.cast(uniform_from(stream("rand", generator), _size("rand", size)), "float32" if dtype is None else dtype)
 
 
 def randn(*size: Any, generator: Any = None, dtype: Any = None, device: str | None = None) -> Tensor:
     """Standard normal numbers, float32 by default."""
     only("randn", "device", device, None, "CPU")
-    return ops.cast(normal_from(stream("randn", generator), _size(size)), "float32" if dtype is None else dtype)
+    return ops.cast(
+        normal_from(stream("randn", generator), _size("randn", size)), "float32" if dtype is None else dtype
+    )
 
 
 def rand_like(input: Tensor, *, dtype: Any = None, device: str | None = None) -> Tensor:

@@ -95,3 +95,32 @@ def test_modules_with_files_complete_themselves_and_keep_their_loader():
     assert not hasattr(conv, "annotations_of_nothing")
     with pytest.raises(ImportError, match=r"graphc.nn.layer.conv has no 'Conv2dTransposed'"):
         exec("from graphc.nn.layer.conv import Conv2dTransposed", {})
+
+
+@pytest.mark.usefixtures("_mindspore")
+def test_a_layer_that_has_the_name_of_a_metric():
+    from mindspore import Tensor, nn
+    from mindspore.nn.layer import CosineSimilarity
+
+    x, y = Tensor([[1.0, 3.0, 4.0, 7.0], [0.0] * 4]), Tensor([[2.0, 4.0, 2.0, 5.0], [1.0] * 4])
+    assert CosineSimilarity()(x, y).asnumpy() == pytest.approx([0.9402562, 0.0])
+    assert CosineSimilarity(dim=0)(x, y).shape == (4,)
+    assert nn.CosineSimilarity is nn.metrics.CosineSimilarity
+
+
+@pytest.mark.usefixtures("_mindspore")
+def test_batches_in_parts_under_both_their_names():
+    from mindspore import nn
+    from mindspore.parallel.nn import GradAccumulation, MicroBatchInterleaved, Pipeline, PipelineCell
+
+    assert (GradAccumulation, MicroBatchInterleaved) == (nn.GradAccumulationCell, nn.MicroBatchInterleaved)
+    assert Pipeline is PipelineCell is nn.PipelineCell
+
+
+@pytest.mark.usefixtures("_mindspore")
+def test_a_module_does_not_stand_for_itself():
+    from mindspore.parallel import shard
+
+    for call in (shard, graphc.parallel.shard):
+        with pytest.raises(AttributeError, match=r"has no .*shard; use the function itself"):
+            call(abs, in_strategy=((1,),))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import graphc.dataset as ds
-from graphc import compat
+from graphc import DataError, compat
 from graphc.paths import MODULES
 
 ROOT = Path(__file__).parents[2]
@@ -72,6 +72,41 @@ def test_settings_that_are_remembered(monkeypatch):
     for call in (lambda: ds.config.set_callback_timeout("1"), lambda: ds.config.set_fast_recovery(enable=True)):
         with pytest.raises(TypeError):
             call()
+
+
+def test_errors_of_samples_are_raised():
+    modes = ds.config.ErrorSamplesMode
+    ds.config.set_error_samples_mode(modes.RETURN)
+    assert ds.config.get_error_samples_mode() is modes.RETURN
+    with pytest.raises(ValueError, match=r"error_samples_mode=<ErrorSamplesMode\.SKIP: 2> is not supported"):
+        ds.config.set_error_samples_mode(modes.SKIP)
+    with pytest.raises(TypeError):
+        ds.config.set_error_samples_mode(0)
+
+
+def test_lines_by_their_numbers(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_bytes("a\nb\u00e9\r\n\nlast".encode())
+    reader = ds.LineReader(str(path))
+    assert len(reader) == reader.len() == 4
+    assert [reader.readline(4), *(reader[k] for k in (1, 2, 3))] == ["last", "a", "b\u00e9", ""]
+    reader.close()
+    assert reader.readline(1) == "a"
+    reader.close()
+    for line, error in ((0, ValueError), (5, ValueError), ("1", TypeError)):
+        with pytest.raises(error):
+            reader.readline(line)
+    with pytest.raises(DataError, match="there is no file"):
+        ds.LineReader(str(tmp_path / "nothing"))
+
+
+def test_a_sampler_of_the_users_own_that_has_no_base():
+    class Backwards:
+        def __iter__(self):
+            return iter((2, 1, 0))
+
+    data = ds.NumpySlicesDataset([10, 11, 12], ["x"], sampler=ds.IterSampler(Backwards()))
+    assert [int(x) for (x,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True)] == [12, 11, 10]
 
 
 def test_importing_data_sets_loads_no_images_and_no_workers():

@@ -146,6 +146,59 @@ def test_colors_stay_within_their_bounds():
     assert np.array_equal(kept, IMAGES[0])
 
 
+def test_a_gray_mean_between_two_whole_numbers_is_the_even_one():
+    # As MindSpore 2.10 computed: the gray image is 1, 4.
+    image = np.arange(6, dtype=np.uint8).reshape(1, 2, 3)
+    assert np.array_equal(V.AdjustContrast(0.0)(image), np.full_like(image, 2))
+    assert V.AdjustContrast(2.0)(image).ravel().tolist() == [0, 0, 2, 4, 6, 8]
+
+
+def test_cubic_resizing_begins_with_the_rows():
+    # As MindSpore 2.10 computed; Pillow itself begins with the columns here.
+    image = (np.arange(12 * 6 * 3) * 37 % 256).astype(np.uint8).reshape(12, 6, 3)
+    got = V.Resize((3, 5), V.Inter.PILCUBIC)(image)[..., 0]
+    assert got.tolist() == [[99, 107, 126, 144, 145], [104, 116, 127, 137, 146], [106, 120, 137, 129, 145]]
+
+
+def test_there_is_one_device():
+    for transform in (V.HorizontalFlip(), V.Decode()):
+        assert transform.device() is transform.device("CPU") is transform
+        with pytest.raises(ValueError, match="device_target='Ascend' is not supported, only 'CPU'"):
+            transform.device("Ascend")
+
+
+def test_images_of_unusual_dtypes_and_channels():
+    """As MindSpore 2.10 computed them."""
+    mask = np.arange(20).reshape(4, 5) % 3 == 0
+    for transform, wanted in (
+        (V.Resize((3, 7)), ["1000100", "0001001", "1000100"]),
+        (V.Rotate(30.0, V.Inter.BILINEAR), ["00110", "00000", "00100", "00000"]),
+    ):
+        got = transform(mask)
+        assert got.dtype == np.bool_
+        assert ["".join(map(str, row.astype(int))) for row in got] == wanted
+    four = V.Affine(0.0, (0.4, 0), 1.0, [0.0, 0.0], V.Inter.NEAREST, (9, 8, 7))(np.full((3, 3, 4), 50, np.uint8))
+    assert four[1].tolist() == [[9, 8, 7, 0], [50] * 4, [50] * 4]
+    assert V.AdjustBrightness(1.3)(np.array([[15, 35, 135, 40]], np.int32)).tolist() == [[19, 45, 175, 52]]
+    assert V.Solarize((30.0, 120.0))(np.array([[-5, 20, 40, 125]], np.int8)).tolist() == [[-5, 20, 127, 125]]
+
+
+def test_arrays_turned_and_moved_by_cubic_convolution():
+    """As MindSpore 2.10 computed it."""
+    image = (np.arange(5 * 6 * 3) * 37 % 256).astype(np.uint8).reshape(5, 6, 3)
+    turned = V.Rotate(30.0, V.Inter.BICUBIC, fill_value=9)(image)[..., 1]
+    assert turned.tolist() == [
+        [11, 0, 124, 193, 239, 82], [138, 79, 66, 45, 50, 65], [145, 78, 67, 154, 144, 106], [102, 189, 147, 155, 164, 65],
+        [58, 237, 179, 115, 130, 12],
+    ]  # fmt: skip
+    moved = V.Affine(10.0, (0, 0), 1.2, [5.0, 0.0], V.Inter.BICUBIC)(image.astype(np.float32))[2, :, 1]
+    assert moved == pytest.approx([173.45, 167.08, 59.64, 161.4, 41.6, 129.38], abs=0.01)
+    assert np.array_equal(V.Rotate(30.0, V.Inter.AREA)(image), V.Rotate(30.0, V.Inter.BILINEAR)(image))
+    assert V.RandomAffine(5, resample=V.Inter.BICUBIC)(image).shape == image.shape
+    with pytest.raises(ValueError, match=r"resample=<Inter\.PILCUBIC: 5> is not supported"):
+        V.RandomRotation(5, V.Inter.PILCUBIC)
+
+
 def test_squares_cut_out():
     ds.config.set_seed(4)
     counts = {int((V.CutOut(2)(np.ones((8, 8, 3), np.uint8)) == 0).sum()) // 3 for _ in range(200)}
@@ -214,6 +267,35 @@ def test_samples_of_different_lengths():
     assert rows == [[[1], 7], [[2, 3], 8], [[4, 5, 6], 9]]
     (padded,) = data.padded_batch(3, pad_info={"a": ([4], -1)}).create_tuple_iterator(num_epochs=1, output_numpy=True)
     assert padded[0].tolist() == [[1, -1, -1, -1], [2, 3, -1, -1], [4, 5, 6, -1]]
+
+
+def test_padded_batches_of_sizes_that_a_function_says():
+    rows = ds.NumpySlicesDataset([[1], [2, 3], [4], [5, 6], [7]], ["x"], shuffle=False)
+    for drop, wanted in ((True, [(1, 1), (2, 2)]), (False, [(1, 1), (2, 2), (2, 2)])):
+        data = rows.padded_batch(lambda info: info.get_batch_num() + 1, drop, pad_info={})
+        assert [x.shape for (x,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True)] == wanted
+        assert data.get_batch_size() == -1
+        assert data.get_dataset_size() == len(wanted)
+    with pytest.raises(DataError, match="padded_batch: batch_size must give an int of 1 or more, it gave 0"):
+        list(rows.padded_batch(lambda info: 0))
+
+
+def test_sizes_of_several_data_sets_are_those_of_the_last():
+    """As MindSpore 2.10 says."""
+    first, last = (ds.NumpySlicesDataset({name: [1, 2, 3, 4, 5, 6]}, shuffle=False) for name in "ab")
+    both = ds.zip((first.repeat(3).batch(2), last.batch(3).repeat(2)))
+    assert (both.get_batch_size(), both.get_repeat_count()) == (3, 2)
+    assert (first.batch(2) + last.rename("b", "a")).get_batch_size() == 1
+
+
+def test_batches_of_different_sizes_are_shuffled():
+    batches = ds.NumpySlicesDataset(np.arange(12), ["x"], shuffle=False).batch(
+        lambda info: info.get_batch_num() % 3 + 1
+    )
+    for data in (batches.shuffle(2), batches.batch(1).shuffle(5), batches.shuffle(100)):
+        assert data.get_dataset_size() == 6
+        rows = [x.ravel().tolist() for (x,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+        assert sorted(rows) == [[0], [1, 2], [3, 4, 5], [6], [7, 8], [9, 10, 11]]
 
 
 def test_schemas(tmp_path):

@@ -151,6 +151,39 @@ def test_extreme_logits_stay_finite() -> None:
     np.testing.assert_allclose(certain, [0, 0, np.log(2)], atol=1e-6)
 
 
+SAMPLED = np.random.default_rng(3).normal(size=(9, 3)).astype(np.float32)
+
+
+def sampled_loss(loss: nn.Cell) -> np.ndarray:
+    rows, labels = SAMPLED[:3], np.array([[0, 1], [2, 1], [3, 3]])
+    return loss(*map(Tensor, (SAMPLED, np.zeros(9, np.float32), labels, rows))).asnumpy()
+
+
+@pytest.mark.usefixtures("mode_again")
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_a_sample_of_all_other_classes_is_the_mean_over_the_labels(mode: int) -> None:
+    graphc.set_context(mode=mode)
+    scores = SAMPLED[:3].astype(np.float64) @ SAMPLED.T
+    others = np.exp(scores[:, 4:]).sum(1)
+    own = np.stack([scores[[0, 0], [0, 1]], scores[[1, 1], [2, 1]], scores[[2, 2], [3, 3]]])
+    want = (np.log(np.exp(own).sum(1) + others)[:, None] - own).mean(1)
+    # Of 9 classes 4 are labels of the batch: of 6 to draw 5 are left.
+    for count in (5, 6):
+        np.testing.assert_allclose(sampled_loss(nn.SampledSoftmaxLoss(count, 9, 2)), want, rtol=1e-5)
+
+
+@pytest.mark.usefixtures("mode_again")
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_each_call_draws_classes_anew_all_equally_likely(mode: int) -> None:
+    graphc.set_seed(1)
+    graphc.set_context(mode=mode)
+    loss = nn.SampledSoftmaxLoss(1, 9, 2)
+    drawn = [float(sampled_loss(loss)[2]) for _ in range(300)]
+    values, counts = np.unique(np.round(drawn, 4), return_counts=True)
+    assert len(values) == 5
+    assert counts.min() > 35
+
+
 def test_kl_divergence_of_a_zero_probability() -> None:
     logp, p = Tensor(np.log([[0.5, 0.25, 0.25]]).astype(np.float32)), Tensor([[0.0, 0.5, 0.5]])
     loss = nn.KLDivLoss("sum")

@@ -78,6 +78,22 @@ def test_layers_start_as_torchs():
     assert not layers.GroupNorm(1, 3, affine=False).trainable_params()
 
 
+def test_a_transposed_convolution_of_a_named_size():
+    x = Tensor(filled("x", (1, 2, 6, 6)))
+    up = layers.ConvTranspose2d(2, 3, 3, stride=2, padding=1)
+    wider = layers.ConvTranspose2d(2, 3, 3, stride=2, padding=1, output_padding=(0, 1))
+    wider.weight.set_data(up.weight)
+    wider.bias.set_data(up.bias)
+    want = wider(x).asnumpy()
+    assert want.shape == (1, 3, 11, 12)
+    np.testing.assert_allclose(up(x, output_size=(11, 12)).asnumpy(), want, rtol=1e-5)
+    for size in ((11, 12), [1, 3, 11, 12]):
+        np.testing.assert_allclose(up.construct(x, output_size=size).asnumpy(), want, atol=1e-6)
+    for size in ((13, 12), (11, 10), (12,)):
+        with pytest.raises(ArgumentValueError, match="output_size must be"):
+            up.construct(x, size)
+
+
 def test_a_padding_row_gets_no_gradient():
     table = layers.Embedding(4, 2, padding_idx=1)
     gradient = ops.grad(lambda i: ops.reduce_sum(table(i)), None, table.weight)(Tensor([0, 1, 1, 3]))

@@ -165,6 +165,11 @@ def test_draws_like_a_tensor():
         (lambda: mint.randint(2.5, (3,)), graphc.ArgumentTypeError, "high must be an int"),
         (lambda: mint.randint(3, 3, (3,)), graphc.ArgumentValueError, "there are none"),
         (lambda: mint.rand(3, device="GPU"), graphc.ArgumentValueError, "device='GPU'"),
+        (
+            lambda: mint.randn((2, 3), graphc.float32),
+            graphc.ArgumentTypeError,
+            "nothing is given by position, got Float32",
+        ),
         (lambda: mint.rand(3, generator=1), graphc.ArgumentTypeError, "must be a graphc.Generator"),
         (lambda: mint.div(Tensor([1.0]), 2.0, rounding_mode="up"), graphc.ArgumentValueError, "rounding_mode"),
         (lambda: mint.sort(Tensor([1.0]), stable=None), graphc.ArgumentValueError, "stable=None"),

@@ -19,6 +19,14 @@ def test_a_deep_copy_has_its_own_data_and_the_same_name():
     np.testing.assert_array_equal(q.asnumpy(), [1, 2])
 
 
+def test_a_copy_is_a_parameter_of_the_same_name():
+    p = Parameter(Tensor([1.0, 2.0]), name="w", requires_grad=False)
+    q = p.copy()
+    p.set_data(Tensor([3.0, 4.0]))
+    assert isinstance(q, Parameter)
+    assert (q.name, q.requires_grad, q.asnumpy().tolist()) == ("w", False, [1, 2])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
 @pytest.mark.parametrize("one", [0, 1, -0.0])
 def test_a_number_that_is_repeated_gets_memory_of_its_own(one, dtype):
@@ -28,6 +36,14 @@ def test_a_number_that_is_repeated_gets_memory_of_its_own(one, dtype):
     assert p.storage.ctypes.data % 64 == 0
     p.storage[...] = 1
     assert np.array_equal(q.asnumpy(), array)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_a_dtype_lacks_is_infinite_without_a_word():
+    half = Parameter(Tensor([1.0], graphc.float16), name="w")
+    half.set_data(Tensor([1e10]))
+    made = (half, Tensor(-1e10, graphc.float16), Tensor([1e40]), Tensor(np.array([1e300]), graphc.float32))
+    assert [float(t.asnumpy().item()) for t in made] == [np.inf, -np.inf, np.inf, np.inf]
 
 
 def test_data_that_are_set_are_copied():

@@ -159,12 +159,12 @@ class Dataset:
         return self.get_dataset_size()
 
     def get_batch_size(self) -> int:
-        """Rows of a batch: 1 without `batch`, -1 where a function says how many."""
-        return self.children[0].get_batch_size() if self.children else 1
+        """Rows of a batch: 1 without `batch`, -1 where a function says how many; of several data sets that of the last."""
+        return self.children[-1].get_batch_size() if self.children else 1
 
     def get_repeat_count(self) -> int:
-        """How often `repeat` repeats, -1 for ever; 1 without."""
-        return self.children[0].get_repeat_count() if self.children else 1
+        """How often `repeat` repeats, -1 for ever; 1 without; of several data sets that of the last."""
+        return self.children[-1].get_repeat_count() if self.children else 1
 
     def get_col_names(self) -> list[str]:
         """Names of the columns, in order."""
@@ -268,13 +268,14 @@ class Dataset:
 
     def padded_batch(
         self,
-        batch_size: int,
+        batch_size: int | Callable[[Any], int],
         drop_remainder: bool = False,
         num_parallel_workers: int | None = None,
         pad_info: dict[str, Any] | None = None,
     ) -> Dataset:
         """Batches of rows that are filled up to one shape, or cut off. pad_info: {column: (shape or None, value or None)}: None
         in a shape stands for the largest of the batch, a value of None for 0 or ""; {} fills up all columns so, None none.
+        batch_size: as in `batch`.
         """
         return _NODES["padded_batch"](self, batch_size, drop_remainder, num_parallel_workers, pad_info)
 

@@ -54,7 +54,12 @@ def _joined_column(pieces: list[Column]) -> Column:
 def _joined_ids(pieces: list[Array]) -> Array:
     if len({p.shape[1:] for p in pieces}) == 1:
         return np.concatenate(pieces)
-    return np.concatenate([p.reshape(len(p), -1)[:, 0] for p in pieces])
+    return np.concatenate([first_ids(p) for p in pieces])
+
+
+def first_ids(ids: Array) -> Array:
+    """int64 [count]: the first sample of each row. What rows of batches of different sizes have in common."""
+    return ids.reshape(len(ids), -1)[:, 0]
 
 
 def to_array(value: Any) -> Array:

@@ -116,6 +116,9 @@ class Collate:
 class _FunctionBatchStream(Worked):
     """Batches whose size a function says, or that a function collates."""
 
+    #: What the user called.
+    owner = "batch"
+
     def __init__(self, child: Stream, dataset: BatchDataset, run: Run) -> None:
         job: Callable[[Any], Done] = dataset.job or _plain_job(dataset)
         workers_ = dataset.workers() if dataset.job else 1
@@ -137,9 +140,9 @@ class _FunctionBatchStream(Worked):
         except interrupts():
             raise
         except BaseException as raised:
-            raise fault("batch: batch_size", f"batch {self._number}", raised) from raised
+            raise fault(f"{self.owner}: batch_size", f"batch {self._number}", raised) from raised
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-            raise DataError(f"batch: batch_size must give an int of 1 or more, it gave {size!r}", code="GC201")
+            raise DataError(f"{self.owner}: batch_size must give an int of 1 or more, it gave {size!r}", code="GC201")
         return int(size)
 
     def task(self, count: int) -> Any | None:
@@ -185,8 +188,26 @@ def _plain_job(dataset: BatchDataset) -> Callable[[Any], Done]:
     return job
 
 
+class _Batches(Dataset):
+    """What batches of a size, or of sizes that a function says, share."""
+
+    def _sized(self, owner: str, batch_size: Any, drop_remainder: Any) -> None:
+        if not callable(batch_size):
+            integer(owner, "batch_size", batch_size, 1, INT32_MAX)
+        self.batch_size, self.drop_remainder = batch_size, truth(owner, "drop_remainder", drop_remainder)
+
+    def count(self) -> int | None:
+        rows = self.children[0].count()
+        if rows is None or not isinstance(self.batch_size, int):
+            return None
+        return rows // self.batch_size if self.drop_remainder else -(-rows // self.batch_size)
+
+    def get_batch_size(self) -> int:
+        return self.batch_size if isinstance(self.batch_size, int) else -1
+
+
 @node("batch")
-class BatchDataset(Dataset):
+class BatchDataset(_Batches):
     """A data set whose rows are stacked into batches (MindSpore: BatchDataset)."""
 
     def __init__(
@@ -201,9 +222,7 @@ class BatchDataset(Dataset):
         python_multiprocessing: bool,
         max_rowsize: Any,
     ) -> None:
-        if not callable(batch_size):
-            integer("batch", "batch_size", batch_size, 1, INT32_MAX)
-        self.batch_size, self.drop_remainder = batch_size, truth("batch", "drop_remainder", drop_remainder)
+        self._sized("batch", batch_size, drop_remainder)
         self.processes = truth("batch", "python_multiprocessing", python_multiprocessing)
         if max_rowsize is not None:
             no_effect("batch", "max_rowsize", "shared memory grows with the rows")
@@ -235,15 +254,6 @@ class BatchDataset(Dataset):
         if self.job is None and isinstance(self.batch_size, int):
             return _BatchStream(child, self.batch_size, self.drop_remainder, self._columns)
         return _FunctionBatchStream(child, self, run)
-
-    def count(self) -> int | None:
-        rows = self.children[0].count()
-        if rows is None or not isinstance(self.batch_size, int):
-            return None
-        return rows // self.batch_size if self.drop_remainder else -(-rows // self.batch_size)
-
-    def get_batch_size(self) -> int:
-        return self.batch_size if isinstance(self.batch_size, int) else -1
 
 
 # ---- padding
@@ -315,6 +325,8 @@ class Padding:
 
 
 class _PaddedStream(_FunctionBatchStream):
+    owner = "padded_batch"
+
     def __init__(self, child: Stream, dataset: PaddedBatchDataset, run: Run) -> None:
         Worked.__init__(self, None, 0)
         self._child, self._job = child, dataset.padded
@@ -323,16 +335,15 @@ class _PaddedStream(_FunctionBatchStream):
 
 
 @node("padded_batch")
-class PaddedBatchDataset(Dataset):
+class PaddedBatchDataset(_Batches):
     """A data set whose rows are filled up and stacked (MindSpore: PaddedBatchDataset)."""
 
     in_python = True
 
     def __init__(
-        self, child: Dataset, batch_size: int, drop_remainder: bool, num_parallel_workers: int | None, pad_info: Any
+        self, child: Dataset, batch_size: Any, drop_remainder: bool, num_parallel_workers: int | None, pad_info: Any
     ) -> None:
-        self.batch_size = integer("padded_batch", "batch_size", batch_size, 1, INT32_MAX)
-        self.drop_remainder = truth("padded_batch", "drop_remainder", drop_remainder)
+        self._sized("padded_batch", batch_size, drop_remainder)
         self.padding = None if pad_info is None else Padding("padded_batch", child, pad_info)
         if workers("padded_batch", num_parallel_workers) not in (None, 1):
             no_effect("padded_batch", "num_parallel_workers", "batches are filled up by the thread that reads")
@@ -350,12 +361,3 @@ class PaddedBatchDataset(Dataset):
 
     def open(self, run: Run) -> Stream:
         return _PaddedStream(self.children[0].open(run), self, run)
-
-    def count(self) -> int | None:
-        rows = self.children[0].count()
-        if rows is None:
-            return None
-        return rows // self.batch_size if self.drop_remainder else -(-rows // self.batch_size)
-
-    def get_batch_size(self) -> int:
-        return self.batch_size

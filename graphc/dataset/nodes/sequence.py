@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from graphc.dataset.checks import INT32_MAX, integer
 from graphc.dataset.core.dataset import Dataset, node
-from graphc.dataset.core.rows import Column, Rows, joined
+from graphc.dataset.core.rows import Column, Rows, first_ids, joined
 from graphc.dataset.core.streams import ALL, Run, Stream, fill
 from graphc.dataset.orders.mersenne import Mt19937_64
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
@@ -57,6 +58,9 @@ class _ShuffleStream(Stream):
 
     def _exchanged(self, arriving: Rows) -> Rows:
         assert self._buffer is not None
+        if arriving.ids.shape[1:] != self._buffer.ids.shape[1:]:
+            self._buffer.ids = first_ids(self._buffer.ids)
+            arriving = replace(arriving, ids=first_ids(arriving.ids))
         size, places = len(self._places), self._places
         start = self._buffer.count
         drawn = (self._random.use(arriving.count) % np.uint64(size)).tolist()

@@ -11,6 +11,7 @@ from graphc.dataset.sample_rng import rng
 from graphc.dataset.vision import color
 from graphc.dataset.vision.base import SIDE, ByOpenCV, ImageTransform, OfPillow, pillow
 from graphc.dataset.vision.blend import blended
+from graphc.dataset.vision.resample import as_dtype
 from graphc.dataset.vision.tones import AutoContrast, Equalize, Invert, smoothed
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
@@ -157,7 +158,7 @@ class Solarize(ByOpenCV):
         chosen = image >= self.low
         if self.low < self.high:
             chosen &= image <= self.high
-        return np.where(chosen, 255 - image, image).astype(image.dtype)
+        return np.where(chosen, as_dtype(255.0 - image, image.dtype), image)
 
 
 class Grayscale(OfPillow):

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import refusal
 from graphc.dataset.checks import number
 from graphc.dataset.sample_rng import rng
-from graphc.dataset.vision.base import SIDE, ImageTransform, Inter, color_of, interpolation_of, pillow, range_of
+from graphc.dataset.vision.base import SIDE, ImageTransform, Inter, color_of, pillow, range_of, resample_of
 from graphc.dataset.vision.geometry import pil_filter
 from graphc.dataset.vision.resample import Matrix, warped
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
@@ -24,8 +23,8 @@ class RandomAffine(ImageTransform):
 
     degrees: (min, max) of clockwise degrees, or from -degrees to degrees. translate: (min, max) of the move along x as a share of
     the width, or (min x, max x, min y, max y), from -1 to 1. scale: (min, max). shear: (min, max) degrees along x, or
-    (min x, max x, min y, max y), or from -shear to shear along x. resample: Inter.NEAREST, BILINEAR or BICUBIC; BICUBIC is for
-    images of Pillow's. fill_value: 0 .. 255, or three for RGB, what is outside.
+    (min x, max x, min y, max y), or from -shear to shear along x. resample: Inter.NEAREST, BILINEAR, BICUBIC or AREA.
+    fill_value: 0 .. 255, or three for RGB, what is outside.
     """
 
     def __init__(
@@ -51,9 +50,7 @@ class RandomAffine(ImageTransform):
             most = number(owner, "shear", shear, 0, SIDE)
             shear = (-most, most)
         self.shear = _two_ranges("shear", (0, 0) if shear is None else shear, None, None)
-        self.resample = interpolation_of(owner, resample, "resample")
-        if self.resample not in (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC):
-            raise refusal(owner, "resample", resample, Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC)
+        self.resample = resample_of(owner, resample)
         self.fill_value = color_of(owner, fill_value)
 
     def _drawn(self, height: int, width: int) -> tuple[float, tuple[float, float], float, tuple[float, float]]:
@@ -67,8 +64,6 @@ class RandomAffine(ImageTransform):
         return angle, (x, y), scale, (shear_x, shear_y)
 
     def on_array(self, image: Array) -> Array:
-        if self.resample is Inter.BICUBIC:
-            raise refusal("RandomAffine", "resample", self.resample, Inter.NEAREST, Inter.BILINEAR)
         height, width = image.shape[:2]
         matrix = inverse_affine(((width - 1) / 2, (height - 1) / 2), *self._drawn(height, width))
         return warped(image, matrix, (height, width), self.resample, self.fill_value)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from enum import IntEnum, StrEnum
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from graphc.arguments import only, refusal
 from graphc.dataset.checks import integer, number
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.transforms.base import Transform
@@ -56,7 +57,16 @@ def is_pil(value: Any) -> bool:
     return type(value).__module__.startswith("PIL.")
 
 
-class ImageTransform(Transform):
+class OnDevice(Transform):
+    """A transform that MindSpore runs on a CPU or on an NPU."""
+
+    def device(self, device_target: str = "CPU") -> Self:
+        """This transform; ArgumentValueError for another device than "CPU"."""
+        only(f"{type(self).__name__}.device", "device_target", device_target, "CPU")
+        return self
+
+
+class ImageTransform(OnDevice):
     """A transform of one image: `on_array` for an array, `on_pil` for an image of Pillow's."""
 
     #: Whether it takes [..., H, W, C] as well, many images of one size.
@@ -108,6 +118,15 @@ def interpolation_of(owner: str, value: Any, name: str = "interpolation") -> Int
     if not isinstance(value, Inter):
         raise ArgumentTypeError(f"{owner}: {name} must be one of Inter, got {value!r}", loc=user_loc())
     return value
+
+
+def resample_of(owner: str, value: Any) -> Inter:
+    """One of Inter that images are turned and moved by; Inter.AREA is Inter.BILINEAR there, as in OpenCV."""
+    known = (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC, Inter.AREA)
+    if interpolation_of(owner, value, "resample") not in known:
+        raise refusal(owner, "resample", value, *known)
+    found: Inter = value
+    return found
 
 
 def border_of(owner: str, value: Any) -> Border:

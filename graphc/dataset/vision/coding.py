@@ -10,7 +10,7 @@ import numpy as np
 from graphc.dataset.checks import truth
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.transforms.base import Transform
-from graphc.dataset.vision.base import is_pil, pillow
+from graphc.dataset.vision.base import OnDevice, is_pil, pillow
 from graphc.errors import ArgumentTypeError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -28,7 +28,7 @@ def decoded(data: bytes, what: str) -> Any:
         raise DataError(f"{what} is no image that can be decoded: {error}", code="GC205") from error
 
 
-class Decode(Transform):
+class Decode(OnDevice):
     """The image in the bytes of a file, uint8 [n] or bytes, as uint8 [H, W, 3], or as an image of Pillow's with to_pil."""
 
     def __init__(self, to_pil: bool = False) -> None:

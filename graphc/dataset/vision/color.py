@@ -69,13 +69,15 @@ def _factors(name: str, value: Any) -> tuple[float, float]:
 
 def brightness(image: Array, factor: float) -> Array:
     """Every value times a factor."""
-    return as_dtype(image.astype(np.float32) * np.float32(factor), image.dtype)
+    # The factor has the digits of float32 for every dtype.
+    wide = np.result_type(image.dtype, np.float32)
+    return as_dtype(image.astype(wide) * wide.type(np.float32(factor)), image.dtype)
 
 
 def contrast(image: Array, factor: float) -> Array:
     """Blended with the mean of its gray image, a whole number for integers."""
     mean = gray(image).mean(dtype=np.float64)
-    return blended(image, np.array(np.floor(mean + 0.5) if image.dtype.kind in "iu" else mean, image.dtype), factor)
+    return blended(image, np.array(np.rint(mean) if image.dtype.kind in "iu" else mean, image.dtype), factor)
 
 
 def saturation(image: Array, factor: float) -> Array:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import refusal
 from graphc.dataset.checks import INT32_MAX, integer, number, truth
 from graphc.dataset.vision.affine import inverse_affine
 from graphc.dataset.vision.base import (
@@ -22,6 +21,7 @@ from graphc.dataset.vision.base import (
     interpolation_of,
     padded,
     pillow,
+    resample_of,
     size_of,
 )
 from graphc.dataset.vision.geometry import Turning
@@ -88,8 +88,8 @@ class ResizedCrop(ByOpenCV):
 class Rotate(Turning, ByOpenCV):
     """The image turned counterclockwise by so many degrees. Takes many images [..., H, W, C], too.
 
-    resample: Inter.NEAREST or Inter.BILINEAR. expand: the result is large enough for all of the turned image. center: (x, y), by
-    default the middle, without which expand must be False. fill_value: 0 .. 255, or three for RGB, what is outside.
+    resample: Inter.NEAREST, BILINEAR, BICUBIC or AREA. expand: the result is large enough for all of the turned image. center:
+    (x, y), by default the middle, without which expand must be False. fill_value: 0 .. 255, or three for RGB, what is outside.
     """
 
     many = True
@@ -113,8 +113,8 @@ class Affine(ByOpenCV):
     """The image turned clockwise, moved, scaled and sheared about its middle.
 
     degrees: from -180 to 180. translate: (x, y) as shares of width and height, from -1 to 1. scale: above 0. shear: degrees along
-    x, or (x, y), from -180 to 180. resample: Inter.NEAREST or Inter.BILINEAR. fill_value: 0 .. 255, or three for RGB, what is
-    outside.
+    x, or (x, y), from -180 to 180. resample: Inter.NEAREST, BILINEAR, BICUBIC or AREA. fill_value: 0 .. 255, or three for RGB,
+    what is outside.
     """
 
     def __init__(
@@ -132,9 +132,7 @@ class Affine(ByOpenCV):
         if self.scale <= 0:
             raise ArgumentValueError(f"Affine: scale must be above 0, got {scale}", loc=user_loc())
         self.shear = _two("shear", shear if isinstance(shear, (list, tuple)) else (shear, 0), 180)
-        self.resample = interpolation_of("Affine", resample, "resample")
-        if self.resample not in (Inter.NEAREST, Inter.BILINEAR):
-            raise refusal("Affine", "resample", resample, Inter.NEAREST, Inter.BILINEAR)
+        self.resample = resample_of("Affine", resample)
         self.fill_value = color_of("Affine", fill_value)
 
     def on_array(self, image: Array) -> Array:

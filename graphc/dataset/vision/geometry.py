@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import refusal
 from graphc.dataset.checks import chance, integer, number, truth
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.vision.base import (
@@ -22,6 +21,7 @@ from graphc.dataset.vision.base import (
     padding_of,
     pillow,
     range_of,
+    resample_of,
     size_of,
 )
 from graphc.dataset.vision.coding import Decode
@@ -239,9 +239,7 @@ class Turning(ImageTransform):
 
     def __init__(self, resample: Any, expand: Any, center: Any, fill_value: Any) -> None:
         owner = type(self).__name__
-        self.resample = interpolation_of(owner, resample, "resample")
-        if self.resample not in (Inter.NEAREST, Inter.BILINEAR):
-            raise refusal(owner, "resample", resample, Inter.NEAREST, Inter.BILINEAR)
+        self.resample = resample_of(owner, resample)
         self.expand = truth(owner, "expand", expand)
         if center is not None:
             if not isinstance(center, tuple) or len(center) != 2:
@@ -260,8 +258,8 @@ class Turning(ImageTransform):
 class RandomRotation(Turning):
     """The image turned counterclockwise by a random angle: of (min, max) degrees, or from -degrees to degrees.
 
-    resample: Inter.NEAREST or Inter.BILINEAR. expand: the result is large enough for all of the turned image. center: (x, y), by
-    default the middle, without which expand must be False. fill_value: 0 .. 255, or three for RGB, what is outside.
+    resample: Inter.NEAREST, BILINEAR, BICUBIC or AREA. expand: the result is large enough for all of the turned image. center:
+    (x, y), by default the middle, without which expand must be False. fill_value: 0 .. 255, or three for RGB, what is outside.
     """
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,17 @@ def resized(image: Array, height: int, width: int, interpolation: Inter) -> Arra
     """The image [H, W] or [H, W, C] as [height, width(, C)]; pixels are squares, edges are continued."""
     if image.shape[:2] == (height, width):
         return image.copy()
+    if image.dtype == np.bool_:
+        return resized(image.astype(np.uint8), height, width, interpolation).astype(np.bool_)
     if interpolation is Inter.ANTIALIAS:
         raise DataError("Resize: Inter.ANTIALIAS is for images of Pillow's", code="GC201", help="ToPIL() makes one")
     if interpolation is Inter.PILCUBIC:
         if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
             raise DataError("Resize: Inter.PILCUBIC is for uint8 [H, W, 3]", code="GC201")
         module = pillow()
-        return np.asarray(module.fromarray(image).resize((width, height), module.Resampling.BICUBIC))
+        # Rows first, as MindSpore: of a whole image later versions of Pillow begin with what is cheaper.
+        rows = module.fromarray(image).resize((width, image.shape[0]), module.Resampling.BICUBIC)
+        return np.asarray(rows.resize((width, height), module.Resampling.BICUBIC))
     if interpolation is Inter.NEAREST:
         picked: Array = image[_nearest(image.shape[0], height)][:, _nearest(image.shape[1], width)]
         return picked
@@ -101,13 +106,18 @@ def _taps(interpolation: Inter, source: int, target: int, shrinks: bool) -> tupl
     part = center - low.astype(np.float32)
     if interpolation is Inter.BILINEAR:
         return _two(low, part, source)
-    # Keys' cubic convolution with a = -0.75 (IEEE Transactions on Acoustics 29, 1981).
+    return np.clip(low[:, None] + np.arange(-1, 3), 0, source - 1), _cubic(part)
+
+
+def _cubic(part: Array) -> Array:
+    """[..., 4]: the weights of the pixels at -1, 0, 1 and 2 for a place in between: Keys' cubic convolution with a = -0.75 (IEEE
+    Transactions on Acoustics 29, 1981).
+    """
     a = np.float32(-0.75)
     first = ((a * (part + 1) - 5 * a) * (part + 1) + 8 * a) * (part + 1) - 4 * a
     second = ((a + 2) * part - (a + 3)) * part * part + 1
     third = ((a + 2) * (1 - part) - (a + 3)) * (1 - part) * (1 - part) + 1
-    weights = np.stack([first, second, third, 1 - first - second - third], 1)
-    return np.clip(low[:, None] + np.arange(-1, 3), 0, source - 1), weights
+    return np.stack([first, second, third, 1 - first - second - third], -1)
 
 
 def _two(low: Array, part: Array, source: int) -> tuple[Array, Array]:
@@ -154,27 +164,40 @@ def warped(
     image: Array, matrix: Matrix, size: tuple[int, int], interpolation: Inter, color: tuple[int, int, int]
 ) -> Array:
     """An image of size (height, width) whose pixels are those that the matrix says. Outside is `color`."""
+    if image.dtype == np.bool_:
+        return warped(image.astype(np.uint8), matrix, size, interpolation, color).astype(np.bool_)
     a, b, c, d, e, f = matrix
     y, x = np.mgrid[0 : size[0], 0 : size[1]].astype(np.float64)
     # In 1024ths of a pixel, each product rounded, of which bilinear weights keep 32nds: as OpenCV's warpAffine does it.
     at_x = np.rint(a * x * 1024) + np.rint((b * y + c) * 1024)
     at_y = np.rint(d * x * 1024) + np.rint((e * y + f) * 1024)
-    fill = np.array(color[: 1 if image.ndim == 2 else 3], np.float64)
-    fill = fill[0] if image.ndim == 2 or image.shape[2] != 3 else fill
+    # Of four channels and more each four are filled alike, the fourth by 0.
+    fill: Any = color[0] if image.ndim == 2 else np.resize((*color, 0), image.shape[2])
     if interpolation is Inter.NEAREST:
         rows, columns = (np.floor((at + 512) / 1024).astype(int) for at in (at_y, at_x))
         return _picked(image, rows, columns, fill)
     at_x, at_y = (np.floor((at + 16) / 32) / 32 for at in (at_x, at_y))
     low_x, low_y = np.floor(at_x).astype(int), np.floor(at_y).astype(int)
-    part_x, part_y = at_x - low_x, at_y - low_y
-    if image.ndim == 3:
-        part_x, part_y = part_x[..., None], part_y[..., None]
     work = image.astype(np.float64)
-    top = _picked(work, low_y, low_x, fill) * (1 - part_x) + _picked(work, low_y, low_x + 1, fill) * part_x
-    below = _picked(work, low_y + 1, low_x, fill) * (1 - part_x) + _picked(work, low_y + 1, low_x + 1, fill) * part_x
-    mixed = top * (1 - part_y) + below * part_y
-    # Weights of 15 bits hold these exactly; bytes are rounded up from the middle on.
-    return np.floor(mixed + 0.5).astype(np.uint8) if image.dtype == np.uint8 else as_dtype(mixed, image.dtype)
+    mixed: Any = 0.0
+    across, down = (_weights(at - low, interpolation) for at, low in ((at_x, low_x), (at_y, low_y)))
+    for (dy, of_row), (dx, of_column) in product(down, across):
+        share = of_row * of_column
+        if interpolation is Inter.BICUBIC and image.dtype == np.uint8:
+            share = np.rint(share * 32768) / 32768
+        mixed = mixed + _picked(work, low_y + dy, low_x + dx, fill) * (share if image.ndim == 2 else share[..., None])
+    # Bilinear weights of 15 bits are exact; bytes are rounded up from the middle on.
+    if image.dtype == np.uint8:
+        mixed = np.floor(mixed + 0.5)
+    return as_dtype(mixed, image.dtype)
+
+
+def _weights(part: Array, interpolation: Inter) -> list[tuple[int, Array]]:
+    """The neighbours that count for places this far behind a pixel: (how far behind it, their weights)."""
+    if interpolation is Inter.BICUBIC:
+        weights = _cubic(part.astype(np.float32))
+        return [(k - 1, weights[..., k].astype(np.float64)) for k in range(4)]
+    return [(0, 1 - part), (1, part)]
 
 
 def _picked(image: Array, y: Array, x: Array, fill: Any) -> Array:

@@ -114,8 +114,16 @@ class Dropout2d(Cell):
         return functional.dropout2d(input, self.p, self.training)
 
 
+def _pair(value: Any) -> tuple[int, int]:
+    return (value, value) if checks.is_int(value) else tuple(value)
+
+
 class ConvTranspose2d(Cell):
-    """The transpose of Conv2d: images [N, in_channels, H, W] with windows [in_channels, out_channels / groups, kh, kw]."""
+    """The transpose of Conv2d: images [N, in_channels, H, W] with windows [in_channels, out_channels / groups, kh, kw].
+
+    Of the heights and widths that Conv2d makes this input of, output_size names one, alone or behind the other axes, in place of
+    output_padding; ArgumentValueError for others.
+    """
 
     def __init__(
         self,
@@ -141,17 +149,35 @@ class ConvTranspose2d(Cell):
         only("ConvTranspose2d", "padding_mode", padding_mode, "zeros")
         self.stride, self.padding, self.output_padding = stride, padding, output_padding
         self.groups, self.dilation = groups, dilation
-        shape = (in_channels, out_channels // groups, *checks.pair("ConvTranspose2d", "kernel_size", kernel_size))
+        self.kernel_size = checks.pair("ConvTranspose2d", "kernel_size", kernel_size)
+        shape = (in_channels, out_channels // groups, *self.kernel_size)
         self.weight = Parameter(
             initializer(HeUniform(math.sqrt(5)), shape, "float32" if dtype is None else dtype), name="weight"
         )
         with_bias = checks.boolean("ConvTranspose2d", "bias", bias)
         self.bias = biased(out_channels, math.prod(shape[1:]), dtype) if with_bias else None
 
-    def construct(self, input: Any) -> Tensor:
+    def construct(self, input: Any, output_size: Any = None) -> Tensor:
+        output_padding = self.output_padding if output_size is None else self._missing(input, output_size)
         return functional.conv_transpose2d(
-            input, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups, self.dilation
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
         )
+
+    def _missing(self, input: Any, output_size: Any) -> tuple[int, ...]:
+        """The output_padding that gives this size."""
+        sizes = tuple(output_size)
+        if len(sizes) not in (2, input.ndim):
+            raise checks.wrong_value("ConvTranspose2d", "output_size", f"2 or {input.ndim} sizes", output_size)
+        steps, borders, spread = (_pair(v) for v in (self.stride, self.padding, self.dilation))
+        least = tuple(
+            (n - 1) * step - 2 * border + d * (k - 1) + 1
+            for n, step, border, d, k in zip(input.shape[-2:], steps, borders, spread, self.kernel_size, strict=True)
+        )
+        missing = tuple(size - low for size, low in zip(sizes[-2:], least, strict=True))
+        if not all(0 <= more < step for more, step in zip(missing, steps, strict=True)):
+            most = tuple(low + step - 1 for low, step in zip(least, steps, strict=True))
+            raise checks.wrong_value("ConvTranspose2d", "output_size", f"from {least} to {most}", sizes[-2:])
+        return missing
 
 
 __all__ = [

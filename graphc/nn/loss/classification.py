@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
@@ -228,11 +226,13 @@ class CTCLoss(LossBase):
 
 
 class SampledSoftmaxLoss(LossBase):
-    """Softmax cross entropy over the label and a sample of num_sampled other classes (Jean et al., 2015).
+    """Softmax cross entropy over the labels and a sample of num_sampled classes (Jean et al., 2015).
 
-    construct(weights [classes, d], biases [classes], labels [N] or [N, 1], inputs [N, d]). sampled_values: (classes,
-    expected counts of the labels, expected counts of the classes); drawn log-uniformly when the cell is made if None.
-    remove_accidental_hits leaves out sampled classes that are the sample's label. num_true must be 1.
+    construct(weights [classes, d], biases [classes], labels [N, num_true], or [N], inputs [N, d]): the mean over the labels of a
+    row. sampled_values: (classes, expected counts of the labels, expected counts of the classes); where it is None each call
+    draws different classes, all equally likely, anew. remove_accidental_hits: none that is a label of the batch is drawn (where
+    too few are left, fewer are), and given ones do not count in rows whose label they are. seed: of the stream of draws.
+    Raises ArgumentTypeError or ArgumentValueError for arguments.
     """
 
     def __init__(
@@ -246,40 +246,50 @@ class SampledSoftmaxLoss(LossBase):
         reduction: str = "none",
     ) -> None:
         super().__init__(reduction)
-        self.num_sampled = checks.integer("SampledSoftmaxLoss", "num_sampled", num_sampled)
-        self.num_classes = checks.integer("SampledSoftmaxLoss", "num_classes", num_classes)
-        if num_true != 1:
-            raise checks.wrong_value("SampledSoftmaxLoss", "num_true", "1", num_true)
-        if num_sampled > num_classes:
-            raise checks.wrong_value("SampledSoftmaxLoss", "num_sampled", f"at most {num_classes}", num_sampled)
-        self.remove_accidental_hits = checks.boolean(
-            "SampledSoftmaxLoss", "remove_accidental_hits", remove_accidental_hits
-        )
-        ranks = np.arange(num_classes)
-        share = np.log((ranks + 2) / (ranks + 1)) / np.log(num_classes + 1)
-        self.share = Tensor(share.astype(np.float32))
-        if sampled_values is None:
-            drawn = np.random.default_rng(seed).choice(num_classes, num_sampled, replace=False, p=share)
-            sampled_values = (
-                Tensor(drawn.astype(np.int32)),
-                None,
-                Tensor((share[drawn] * num_sampled).astype("float32")),
-            )
-        self.sampled, self.true_expected, self.sampled_expected = sampled_values
+        owner = "SampledSoftmaxLoss"
+        self.num_classes = checks.integer(owner, "num_classes", num_classes)
+        self.num_sampled = checks.integer(owner, "num_sampled", num_sampled)
+        self.num_true = checks.integer(owner, "num_true", num_true)
+        for name, count in (("num_sampled", num_sampled), ("num_true", num_true)):
+            if count > num_classes:
+                raise checks.wrong_value(owner, name, f"at most {num_classes}", count)
+        self.remove_accidental_hits = checks.boolean(owner, "remove_accidental_hits", remove_accidental_hits)
+        self.seed = checks.integer(owner, "seed", seed, least=0)
+        if sampled_values is not None and not isinstance(sampled_values, (list, tuple)):
+            raise checks.wrong_type(owner, "sampled_values", "a list or a tuple", sampled_values)
+        if sampled_values is not None and len(sampled_values) != 3:
+            raise checks.wrong_value(owner, "sampled_values", "three tensors", sampled_values)
+        self.sampled_values: Any = sampled_values
 
     def construct(self, weights: Any, biases: Any, labels: Any, inputs: Any) -> Tensor:
-        labels = ops.cast(ops.reshape(labels, (-1,)), "int32")
-        expected = self.true_expected
-        if expected is None:
-            expected = ops.gather(self.share, labels, 0) * self.num_sampled
-        own = ops.reduce_sum(ops.gather(weights, labels, 0) * inputs, 1) + ops.gather(biases, labels, 0)
-        own = ops.expand_dims(own - ops.log(ops.reshape(expected, (-1,))), 1)
-        rest = ops.matmul(inputs, ops.gather(weights, self.sampled, 0), transpose_b=True)
-        rest = rest + ops.gather(biases, self.sampled, 0) - ops.log(self.sampled_expected)
+        labels = ops.cast(ops.reshape(labels, (-1, self.num_true)), "int32")
+        own = ops.reduce_sum(ops.gather(weights, labels, 0) * ops.expand_dims(inputs, 1), -1) + ops.gather(
+            biases, labels, 0
+        )
+        sampled, counts = self._drawn(labels) if self.sampled_values is None else self._given(labels)
+        rest = ops.matmul(inputs, ops.gather(weights, sampled, 0), transpose_b=True) + ops.gather(biases, sampled, 0)
+        if self.sampled_values is not None:
+            # Classes that are drawn all equally likely are expected equally often: there this would cancel out.
+            own = own - ops.log(ops.reshape(self.sampled_values[1], own.shape))
+            rest = rest - ops.log(self.sampled_values[2])
+        rest = ops.select(ops.broadcast_to(counts, rest.shape), rest, ops.full_like(rest, -1e37))
+        shares = ops.log_softmax(ops.concat((own, rest), 1), 1)[:, : self.num_true]
+        return self.get_loss(-ops.reduce_mean(shares, 1))
+
+    def _drawn(self, labels: Any) -> tuple[Tensor, Tensor]:
+        """(classes int32 [num_sampled], bool [num_sampled]: which of them there are)."""
+        free = ops.ones((self.num_classes,), "int32")
         if self.remove_accidental_hits:
-            hit = ops.equal(ops.expand_dims(labels, 1), ops.expand_dims(ops.cast(self.sampled, "int32"), 0))
-            rest = ops.select(hit, ops.full_like(rest, -1e37), rest)
-        return self.get_loss(-ops.log_softmax(ops.concat((own, rest), 1), 1)[:, 0])
+            free = ops.index_fill(free, 0, ops.reshape(labels, (-1,)), 0)
+        places, there = ops.choice_with_mask(ops.cast(free, "bool"), self.num_sampled, self.seed)
+        return ops.reshape(places, (-1,)), there
+
+    def _given(self, labels: Any) -> tuple[Tensor, Tensor]:
+        """(classes int32 [num_sampled], bool [N, num_sampled]: which of them count in a row)."""
+        sampled = ops.cast(self.sampled_values[0], "int32")
+        if not self.remove_accidental_hits:
+            return sampled, ops.ones((labels.shape[0], sampled.shape[0]), "bool")
+        return sampled, ops.reduce_all(ops.not_equal(ops.expand_dims(labels, 2), ops.reshape(sampled, (1, 1, -1))), 1)
 
 
 __all__ = [

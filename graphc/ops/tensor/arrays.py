@@ -110,6 +110,12 @@ def keep_complex(dtype: np.dtype[Any], wanted: np.dtype[Any], what: str) -> None
         )
 
 
+def narrowed(array: Array, dtype: Any, copy: bool) -> Array:
+    """The array in another dtype. What is too large for it is infinite, without a word, as in casts of tensors."""
+    with np.errstate(over="ignore"):
+        return array.astype(dtype, copy=copy)
+
+
 def plain_text(array: Array) -> str:
     """The numbers of an array as `str` of a tensor shows them: as NumPy does, of bfloat16 with six digits behind the point."""
     if dtype_name(array.dtype) != "bfloat16":

@@ -11,7 +11,7 @@ import numpy as np
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, is_library, user_loc
 from graphc.ir.types import TensorType
-from graphc.ops.tensor.arrays import aligned
+from graphc.ops.tensor.arrays import aligned, narrowed
 from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo, only_here
 from graphc.ops.tensor.tensor import Array, Tensor, to_array
 from graphc.processes import AxisCut, Cut, StageCut
@@ -143,7 +143,7 @@ class Parameter(ParameterExtras, Tensor):
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Write new contents, cast to the parameter's dtype. Another shape is accepted, as in MindSpore. Returns self."""
-        array = to_array(data, copy=False).astype(self.storage.dtype, copy=False)
+        array = narrowed(to_array(data, copy=False), self.storage.dtype, copy=False)
         if array.shape == self.storage.shape:
             self.storage[...] = array
         else:
@@ -178,6 +178,10 @@ class Parameter(ParameterExtras, Tensor):
         made.is_state = self.is_state
         made.cut = self.cut
         return made
+
+    def copy(self) -> Parameter:
+        """A new parameter of the same name, with the same data."""
+        return self.clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)

@@ -22,6 +22,7 @@ from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
 from graphc.ops.tensor.arrays import (
     is_masked,
     keep_complex,
+    narrowed,
     native,
     note_write,
     plain_text,
@@ -78,11 +79,11 @@ def to_array(data: Any, dtype: Any = None, *, copy: bool = True) -> Array:
                 help="use ops.stack, which has a gradient",
             ) from None
         if array.dtype == np.float64 and dtype is None:
-            array = array.astype(np.float32)
+            array = narrowed(array, np.float32, copy=True)
     if dtype is not None:
         wanted = numpy_dtype(to_name(dtype))
         keep_complex(array.dtype, wanted, "data")
-        array = array.astype(wanted, copy=copy)
+        array = narrowed(array, wanted, copy)
     else:
         require_dtype(array.dtype)
     return array

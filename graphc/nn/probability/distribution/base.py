@@ -251,7 +251,9 @@ class Distribution(Cell):
     # ---- as a Cell
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """What the method of this name gives."""
+        """What the method of this name gives. The kind of distribution is the same with whatever parameters."""
+        if name == "get_dist_type":
+            return self.get_dist_type()
         if name not in QUESTIONS:
             raise ArgumentValueError(f"{self.name}: there is no {name!r}", loc=user_loc(), help=", ".join(QUESTIONS))
         return getattr(self, name)(*args, **kwargs)
