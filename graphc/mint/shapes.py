@@ -7,7 +7,7 @@ from typing import Any
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.ops import eye, hstack, masked_select, ravel, t, trace, tril, triu
+from graphc.ops import eye, hstack, masked_select, ravel, t, tril, triu
 from graphc.ops.functional.distinct import unique_sorted
 from graphc.ops.functional.index import added_at
 from graphc.ops.tensor.tensor import Tensor
@@ -96,9 +96,15 @@ def dstack(tensors: Any) -> Tensor:
     return ops.dstack(tensors)
 
 
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix; of integers in int64."""
+    return ops.sum(ops.diagonal(input), -1)
+
+
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` parts along an axis, as equal as they can be, the last one smaller."""
-    return ops.chunk(input, chunks, dim)
+    """At most `chunks` parts along an axis, as equal as they can be, the last one smaller; as many of an empty one."""
+    pieces: tuple[Tensor, ...] = ops.chunk(input, chunks, dim)
+    return pieces if input.shape[dim] else pieces * chunks
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:

@@ -18,7 +18,7 @@ from graphc.ops.functional.elementwise import abs_, add, mul, sub
 from graphc.ops.functional.joining import meshgrid, stack, vstack
 from graphc.ops.functional.norms import norm
 from graphc.ops.functional.products import matmul
-from graphc.ops.functional.reduce import reduce_sum
+from graphc.ops.functional.reduce import reduce_sum, sum_
 from graphc.ops.functional.renaming import renamed
 from graphc.ops.functional.shapes import expand_dims, moveaxis, ravel, reshape
 from graphc.ops.functional.slicing import getitem
@@ -105,7 +105,10 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 
 
 def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """y[..., o] = input1^T weight[o] input2 + bias[o]; weight [out, features of input1, features of input2]."""
+    """y[..., o] = input1^T weight[o] input2 + bias[o]; weight [out, features of input1, features of input2].
+
+    Of integers in int64, as `sum`.
+    """
     if weight.ndim != 3 or input1.shape[-1:] != weight.shape[1:2] or input2.shape[-1:] != weight.shape[2:]:
         raise ShapeError(
             f"bidense: {input1.tensor_type}, {input2.tensor_type} and weight {weight.tensor_type} do not fit",
@@ -114,7 +117,7 @@ def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None 
     count, first, second = weight.shape
     across = reshape(moveaxis(weight, 0, 1), (first, count * second))
     left = matmul(input1, across)
-    made = reduce_sum(mul(reshape(left, (*input1.shape[:-1], count, second)), expand_dims(input2, -2)), -1)
+    made = sum_(mul(reshape(left, (*input1.shape[:-1], count, second)), expand_dims(input2, -2)), -1)
     return made if bias is None else add(made, bias)
 
 

@@ -443,6 +443,8 @@ def coordinates(shape: tuple[int, ...], indices: Indices) -> tuple[Tensor, int]:
 def gather_nd(input_x: Tensor, indices: Indices) -> Tensor:
     """The slices of x at coordinates."""
     flat, depth = coordinates(input_x.shape, indices)
+    if not depth:
+        return broadcast_to(input_x, (*shape_of(as_index(indices))[:-1], *input_x.shape))
     return _gathered(reshape(input_x, (math.prod(input_x.shape[:depth]), *input_x.shape[depth:])), flat, 0)
 
 

@@ -319,11 +319,11 @@ KLDivLoss = declare("KLDivLoss", _kl_div, reduction="mean")
 
 
 def _nll(logits: Tensor, labels: Tensor, weight: Tensor, reduction: str, ignore_index: int) -> tuple[Tensor, Tensor]:
-    """(loss, sum of the weights of the labels); the weights get no gradient."""
+    """(loss, sum of the weights of the labels), in the dtype of the logits; the weights get no gradient."""
     weight = F.stop_gradient(weight)
     loss = F.nll_loss(logits, labels, weight, ignore_index, reduction)
     counted = F.select(F.equal(labels, ignore_index), 0.0, F.gather(weight, labels, 0))
-    return loss, F.reduce_sum(counted)
+    return F.cast(loss, logits.dtype), F.cast(F.reduce_sum(counted), logits.dtype)
 
 
 NLLLoss = declare("NLLLoss", _nll, reduction="mean", ignore_index=-100)

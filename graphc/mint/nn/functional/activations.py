@@ -104,8 +104,9 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def threshold(input: Tensor, threshold: Any, value: Any, inplace: bool = False) -> Tensor:
-    """input where it is greater than threshold, else value."""
-    return _result("threshold", input, ops.threshold(input, threshold, value), inplace)
+    """input where it is greater than threshold, or NaN, else value."""
+    kept = ops.logical_not(ops.less_equal(input, threshold))
+    return _result("threshold", input, ops.where(kept, input, ops.cast(value, input.dtype)), inplace)
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
