@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 
+import graphc
+import graphc.mint.nn.functional
 from graphc import Tensor, mint, nn, ops
 
 INF, NAN = math.inf, math.nan
@@ -89,3 +91,29 @@ def test_what_is_known_where_it_is_computed():
     loss, total = ops.NLLLoss()(Tensor(PAIRS, "float16"), Tensor([1, 0], "int32"), Tensor([1.0, 3.0]))
     assert [x.asnumpy().dtype for x in (loss, total)] == [np.float16] * 2
     assert [float(x) for x in (loss, total)] == [-2.25, 4]
+
+
+def test_tensors_are_assigned_in_place():
+    held = Tensor([1.0, 2.0])
+    assert ops.assign(held, Tensor([3, 4], "int32")) is held
+    ops.assign_add(held, Tensor([1.0, 1.0]))
+    ops.AssignSub()(held, Tensor([0.0, 2.0]))
+    assert held.asnumpy().tolist() == [4, 3]
+    with pytest.raises(ValueError, match=r"assign: the value is f32\[3\], the tensor f32\[2\]"):
+        ops.assign(held, Tensor([1.0, 2.0, 3.0]))
+    with pytest.raises(TypeError, match="assign: a float64 value cannot go into a tensor, which is"):
+        ops.assign(held, Tensor([1.0, 2.0], "float64"))
+    weights, stat = Tensor([2.0, -0.5]), Tensor([1.5, -0.3])
+    ops.SGD()(weights, Tensor([1.0, -1.0]), Tensor(0.01), Tensor([0.1, 0.3]), Tensor(0.1), stat)
+    np.testing.assert_allclose(weights.asnumpy(), [1.99, -0.4903], rtol=1e-6)
+    assert stat.asnumpy().tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("function", [ops.batch_norm, mint.nn.functional.batch_norm])
+def test_batch_norm_moves_running_statistics_that_are_tensors(function):
+    mean, variance, one = Tensor([0.0, 0.0]), Tensor([1.0, 1.0]), Tensor([1.0, 1.0])
+    function(Tensor([[1.0, 2.0], [3.0, 5.0]]), mean, variance, one, one, True)
+    np.testing.assert_allclose(mean.asnumpy(), [0.2, 0.35], rtol=1e-6)
+    np.testing.assert_allclose(variance.asnumpy(), [1.1, 1.35], rtol=1e-6)
+    with pytest.raises(graphc.TraceError, match="a constant of the compiled Cell cannot be changed"):
+        Of(lambda x: function(x, mean, variance, one, one, True))(Tensor([[1.0, 2.0], [3.0, 5.0]]))

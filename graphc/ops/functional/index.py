@@ -34,7 +34,7 @@ from graphc.ops.functional.one_by_one import numbers_first, numbers_of
 from graphc.ops.functional.open_slices import axes_of, without_open
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem, one_ellipsis, wrapped
-from graphc.ops.functional.state import assign
+from graphc.ops.functional.state import assign_parameter
 from graphc.ops.tensor.arrays import note_write
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import to_name
@@ -309,7 +309,7 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         )
     made = updated(x, index, value)
     if isinstance(x, Parameter):
-        assign(x, made)
+        assign_parameter(x, made)
     elif dispatch.recorder.get() is None:
         array = require_array(x)
         if array.flags.writeable:
@@ -404,7 +404,7 @@ def index_add(
     use_lock and check_index_bound say how, not what: no step writes twice at a time, and an index out of range adds nothing.
     """
     made = added_at(x, indices, y, axis)
-    return assign(x, made) if isinstance(x, Parameter) else made
+    return assign_parameter(x, made) if isinstance(x, Parameter) else made
 
 
 def added_at(x: Tensor, indices: Indices, y: Tensor, axis: int) -> Tensor:

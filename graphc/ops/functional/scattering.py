@@ -25,7 +25,7 @@ from graphc.ops.functional.index import (
 )
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.functional.slicing import wrapped
-from graphc.ops.functional.state import assign
+from graphc.ops.functional.state import assign_parameter
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -133,7 +133,7 @@ def _rows(name: str, x: Any) -> int:
 
 def _written(x: Tensor, made: Tensor) -> Tensor:
     if isinstance(x, Parameter):
-        return assign(x, made)
+        return assign_parameter(x, made)
     write(x, ..., made)
     return x
 
