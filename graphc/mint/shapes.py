@@ -151,7 +151,7 @@ def broadcast_to(input: Tensor, shape: Any) -> Tensor:
 
 def permute(input: Tensor, dims: Any) -> Tensor:
     """The axes in another order."""
-    return ops.permute(input, tuple(dims))
+    return ops.permute(input, dims)
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -190,7 +190,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 def tile(input: Tensor, dims: Any) -> Tensor:
     """Repeated as a whole along each axis."""
-    return ops.tile(input, tuple(dims))
+    return ops.tile(input, dims)
 
 
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:

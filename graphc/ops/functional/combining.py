@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from graphc.ops.functional.norms import norm
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_sum, sum_
 from graphc.ops.functional.renaming import renamed
-from graphc.ops.functional.shapes import expand_dims, moveaxis, ravel, reshape
+from graphc.ops.functional.shapes import expand_dims, moveaxis, ravel, reshape, whole_numbers
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.tensor import Tensor
 
@@ -74,9 +73,10 @@ def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
         raise ShapeError(
             f"batch_dot: {x1.tensor_type} and {x2.tensor_type} have no common batch and axes behind it", loc=user_loc()
         )
-    given: Sequence[int] = (
-        (x1.ndim - 1, max(x2.ndim - 2, 1)) if axes is None else (axes, axes) if isinstance(axes, int) else axes
-    )
+    given = (x1.ndim - 1, max(x2.ndim - 2, 1)) if axes is None else whole_numbers("batch_dot", "axes", axes)
+    given = given * 2 if len(given) == 1 else given
+    if len(given) != 2:
+        raise ArgumentValueError(f"batch_dot: axes must be one axis or two, got {axes!r}", loc=user_loc())
     first, second = (check_axis("batch_dot", a, x.ndim) for a, x in zip(given, (x1, x2), strict=True))
     if 0 in (first, second) or x1.shape[first] != x2.shape[second]:
         raise ShapeError(

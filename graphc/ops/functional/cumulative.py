@@ -113,7 +113,7 @@ def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     """bool: along a new last axis, the places below each length. Without maxlen the lengths must be known."""
     real_only("sequence_mask", lengths)
     if maxlen is None:
-        maxlen = int(np.max(known_values("sequence_mask", lengths)))
+        maxlen = int(np.max(known_values("sequence_mask", lengths), initial=0))
     return less(arange(0, maxlen, dtype=lengths.dtype), expand_dims(lengths, -1))
 
 

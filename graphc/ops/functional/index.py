@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.arguments import only
-from graphc.errors import ArgumentTypeError, ShapeError, TraceError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, TraceError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
@@ -474,6 +474,10 @@ def one_hot(indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, 
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     """input with the entry `index` of an axis replaced."""
     at = check_axis("select_scatter", axis, input.ndim)
+    if not -input.shape[at] <= index < input.shape[at]:
+        raise ArgumentValueError(
+            f"select_scatter: index {index} is out of range for axis {at} of {input.tensor_type}", loc=user_loc()
+        )
     i = index % input.shape[at]
     return slice_scatter(input, expand_dims(src, at), at, i, i + 1)
 
@@ -484,6 +488,8 @@ def slice_scatter(
 ) -> Tensor:
     """input with the entries start:end:step of an axis replaced."""
     at = check_axis("slice_scatter", axis, input.ndim)
+    if step == 0:
+        raise ArgumentValueError("slice_scatter: step must not be 0", loc=user_loc())
     return updated(input, (*[slice(None)] * at, slice(start, end, step)), src)
 
 

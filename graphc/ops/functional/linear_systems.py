@@ -119,6 +119,8 @@ def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> tuple[Tensor, ...]:
     """(P, L, U) with a = P L U of the packed factors of a; those that are asked for."""
+    if LU_data.ndim < 2:
+        raise ShapeError(f"lu_unpack: LU_data is {LU_data.tensor_type}, expected matrices", loc=user_loc())
     rows, columns = LU_data.shape[-2:]
     least = min(rows, columns)
     made = []

@@ -8,6 +8,7 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir.types import HALVES
 from graphc.ops import functional as F
+from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.describe import numel
 from graphc.ops.functional.distributions import sizes
 from graphc.ops.functional.normalization import lrn
@@ -180,9 +181,9 @@ def _layer_norm(
     """(y, mean, variance): x standardized over the axes from begin_norm_axis, times gamma plus beta; the mean and the variance
     are float32.
     """
-    begin = begin_norm_axis % x.ndim
+    begin = check_axis("LayerNorm: begin_norm_axis", begin_norm_axis, x.ndim)
     mean, variance = F.moments(F.cast(x, "float32") if x.tensor_type.dtype in HALVES else x, list(range(begin, x.ndim)))
-    first = begin_params_axis % x.ndim
+    first = check_axis("LayerNorm: begin_params_axis", begin_params_axis, x.ndim)
     shape = (*(1,) * first, *x.shape[first:])
     gamma, beta = (
         F.reshape(p, shape) if p.shape != shape and p.size == numel(x[(0,) * first]) else p for p in (gamma, beta)
