@@ -96,6 +96,11 @@ def dstack(tensors: Any) -> Tensor:
     return ops.dstack(tensors)
 
 
+def item(input: Tensor) -> Any:
+    """The only element as a Python number."""
+    return input.item()
+
+
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix; of integers in int64."""
     return ops.sum(ops.diagonal(input), -1)
@@ -314,7 +319,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 __all__ = [
     "arange", "argsort", "broadcast_to", "cat", "chunk", "clone", "concat", "diag", "dstack", "empty", "empty_like",
-    "eye", "flatten", "flip", "full", "full_like", "gather", "hstack", "index_add", "index_select", "linspace", "masked_select",
+    "eye", "flatten", "flip", "full", "full_like", "gather", "hstack", "index_add", "index_select",
+    "item", "linspace", "masked_select",
     "meshgrid", "narrow", "nonzero", "ones", "ones_like", "permute", "ravel", "repeat_interleave", "reshape", "roll",
     "scatter", "scatter_add", "searchsorted", "select", "sort", "split", "squeeze", "stack", "swapaxes", "t", "take",
     "tile", "topk", "trace", "transpose", "tril", "triu", "unbind", "unique", "unique_consecutive", "unsqueeze", "zeros",

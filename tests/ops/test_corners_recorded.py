@@ -117,3 +117,37 @@ def test_batch_norm_moves_running_statistics_that_are_tensors(function):
     np.testing.assert_allclose(variance.asnumpy(), [1.1, 1.35], rtol=1e-6)
     with pytest.raises(graphc.TraceError, match="a constant of the compiled Cell cannot be changed"):
         Of(lambda x: function(x, mean, variance, one, one, True))(Tensor([[1.0, 2.0], [3.0, 5.0]]))
+
+
+ROWS = np.array([[3, 4], [0.125, 0.25], [6, 8], [1, 0]], np.float32)
+
+
+def test_embeddings_scale_rows_down_in_their_table():
+    """Results, gradients and tables are those of torch."""
+    index = Tensor([[0, 1], [0, 3]])
+    table = Tensor(ROWS)
+    found = mint.nn.functional.embedding(index, table, max_norm=2.5)
+    np.testing.assert_allclose(found.asnumpy(), [[[1.5, 2], [0.125, 0.25]], [[1.5, 2], [1, 0]]], rtol=1e-6)
+    np.testing.assert_allclose(table.asnumpy(), [[1.5, 2], [0.125, 0.25], [6, 8], [1, 0]], rtol=1e-6)
+    counts = [[2, 2], [1, 1], [0, 0], [1, 1]]
+    by_table = ops.grad(lambda w: ops.embedding(index, w, max_norm=2.5).sum())(Tensor(ROWS))
+    np.testing.assert_array_equal(by_table.asnumpy(), counts)
+    for layer in (
+        mint.nn.Embedding(4, 2, max_norm=3.5, norm_type=1.0, _weight=Tensor(ROWS)),
+        nn.EmbeddingExt(4, 2, max_norm=3.5, norm_type=1.0, _weight=Tensor(ROWS)),
+    ):
+        step = ops.value_and_grad(Of(lambda x, cell=layer: cell(x).sum()), None, [layer.weight])
+        value, (gradient,) = step(index)
+        np.testing.assert_allclose(value.asnumpy(), 2 * 3.5 + 0.375 + 1, rtol=1e-6)
+        np.testing.assert_array_equal(gradient.asnumpy(), counts)
+        np.testing.assert_allclose(layer.weight.asnumpy(), [[1.5, 2], [0.125, 0.25], [6, 8], [1, 0]], rtol=1e-6)
+
+
+def test_tensors_without_axes_have_a_first_and_a_last_one():
+    one = Tensor(2.0)
+    for made in (mint.nn.functional.softmax(one), ops.squeeze(one, 0), ops.norm(one, dim=-1), one.squeeze(-1)):
+        assert made.shape == ()
+    assert float(mint.nn.functional.log_softmax(one, -1)) == 0
+    assert mint.item(Tensor([3.0])) == 3
+    values, places = mint.max(Tensor([False, True]), 0)
+    assert (values.asnumpy().dtype, bool(values), int(places)) == (np.bool_, True, 1)

@@ -111,20 +111,23 @@ def threshold(input: Tensor, threshold: Any, value: Any, inplace: bool = False) 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
     """exp(input) over its sum along an axis, by default 0 for 0, 1 and 3 axes, else 1; dtype: what it is cast to before."""
-    return ops.softmax(_cast(input, dtype), _axis(input, dim))
+    return _along(ops.softmax, _cast(input, dtype), dim)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`."""
-    return ops.log_softmax(_cast(input, dtype), _axis(input, dim))
+    return _along(ops.log_softmax, _cast(input, dtype), dim)
 
 
 def _cast(input: Tensor, dtype: Any) -> Tensor:
     return input if dtype is None else ops.cast(input, dtype)
 
 
-def _axis(input: Tensor, dim: int | None) -> int:
-    return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
+def _along(function: Any, input: Tensor, dim: int | None) -> Tensor:
+    """A function along an axis; a tensor without axes is one of one element."""
+    axis = dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
+    made: Tensor = function(input if input.ndim else ops.reshape(input, (1,)), axis)
+    return made if input.ndim else ops.reshape(made, ())
 
 
 __all__ = [
