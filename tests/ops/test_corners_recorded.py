@@ -143,6 +143,19 @@ def test_embeddings_scale_rows_down_in_their_table():
         np.testing.assert_allclose(layer.weight.asnumpy(), [[1.5, 2], [0.125, 0.25], [6, 8], [1, 0]], rtol=1e-6)
 
 
+def test_halves_and_integers_have_decompositions_and_powers():
+    half = Tensor(PAIRS, "float16")
+    q, r = ops.qr(half)
+    assert {x.asnumpy().dtype for x in (q, r, ops.lstsq(half, half))} == {np.dtype(np.float16)}
+    np.testing.assert_allclose((q @ r).asnumpy(), PAIRS, rtol=4e-3)
+    np.testing.assert_allclose(ops.lstsq(half, half).asnumpy(), np.eye(2), atol=4e-3)
+    assert ops.matrix_power(Tensor([[1, 2], [3, 3]], "int8"), 3).asnumpy().tolist() == [[31, 38], [57, 69]]
+    with pytest.raises(ValueError, match="matrix_power: x is i8"):
+        ops.matrix_power(Tensor([[1, 2], [3, 3]], "int8"), -1)
+    assert ops.gcd(*[Tensor(np.zeros(0, np.int32))] * 2).shape == (0,)
+    assert ops.glu(Tensor(np.zeros((2, 0), np.float32))).shape == (2, 0)
+
+
 def test_tensors_without_axes_have_a_first_and_a_last_one():
     one = Tensor(2.0)
     for made in (mint.nn.functional.softmax(one), ops.squeeze(one, 0), ops.norm(one, dim=-1), one.squeeze(-1)):

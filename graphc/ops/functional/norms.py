@@ -19,7 +19,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, moveaxis
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.solve import inverse
+from graphc.ops.functional.solve import inverse, whole
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -116,8 +116,7 @@ def matrix_norm(
     if ord == "fro":
         return _root(reduce_sum(square(_sizes(x)), (rows, columns), keepdims))
     if ord in ("nuc", 2, -2):
-        whole = cast(x, "float32") if x.tensor_type.dtype in ("float16", "bfloat16") else x
-        values = svd(moveaxis(whole, (rows, columns), (-2, -1)), compute_uv=False)
+        values = svd(moveaxis(whole(x), (rows, columns), (-2, -1)), compute_uv=False)
         made = (
             reduce_sum(values, -1) if ord == "nuc" else getitem(values, (..., 0 if ord == 2 else values.shape[-1] - 1))
         )
