@@ -164,3 +164,8 @@ def test_tensors_without_axes_have_a_first_and_a_last_one():
     assert mint.item(Tensor([3.0])) == 3
     values, places = mint.max(Tensor([False, True]), 0)
     assert (values.asnumpy().dtype, bool(values), int(places)) == (np.bool_, True, 1)
+
+
+def test_elu_is_smooth_at_zero():
+    for function in (ops.elu, mint.nn.functional.elu):
+        assert ops.grad(function)(Tensor([0.0, -1.0])).asnumpy() == pytest.approx([1, math.exp(-1)], rel=1e-6)

@@ -34,8 +34,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """input where positive, else alpha (exp(input) - 1)."""
-    made = ops.where(input > 0, input, alpha * ops.expm1(ops.minimum(input, 0.0)))
-    return _result("elu", input, made, inplace)
+    return _result("elu", input, ops.elu(input, alpha), inplace)
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
