@@ -37,6 +37,7 @@ REFUSED = {
     "AvgPool3D: x is .* expected 5 axes": lambda: ops.AvgPool3D(2)(CUBE),
     "max_pool2d: x is .* expected real numbers": lambda: ops.max_pool2d(Tensor(np.ones((1, 1, 2, 2), bool)), 2),
     "multi_margin_loss: .* class numbers": lambda: ops.multi_margin_loss(CUBE[0], Tensor([True, True, False])),
+    "NLLLoss: logits are .* expected floats": lambda: ops.NLLLoss()(Tensor([[1]]), Tensor([0], "int32"), ROW[:1]),
     "pad: padding must come in pairs": lambda: ops.pad(CUBE, (1, 1, 1), "reflect"),
     "mirror_pad: paddings have the shape": lambda: ops.mirror_pad(CUBE, ((1, 1),), "REFLECT"),
     "resize: size must be an int": lambda: ops.ResizeNearestNeighborV2()(CUBE[None], 2.5),

@@ -48,6 +48,7 @@ CORNERS = {
     "int64 quotients": (ops.addcdiv, ([1, 2], [3, 2], [2, 2], [1]), [2, 3], "int64"),
     "a wider slope": (ops.prelu, (np.float16([[1, -2]]), np.float32([0.25])), [[1, -0.5]], "float16"),
     "products of int8": (lambda x: ops.addbmm(x[0], x, x), (TWOS,), [[26, 26]] * 2, "int64"),
+    "products of int8, by torch": (lambda x: mint.addbmm(x[0], x, x), (TWOS,), [[26, 26]] * 2, "int8"),
     "bins of halves": (lambda x: ops.histc(x, 2), (np.float16([1, 2]),), [1, 1], "float32"),
     "the place of a median of all": (lambda x: ops.Median(True)(x)[1], ([3.0, 1.0, 2.0],), 0, "int64"),
     "NaN below a threshold, by torch": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import HALVES
 from graphc.ops import functional as F
 from graphc.ops.declared.shape import check_axis
@@ -321,6 +321,8 @@ KLDivLoss = declare("KLDivLoss", _kl_div, reduction="mean")
 
 def _nll(logits: Tensor, labels: Tensor, weight: Tensor, reduction: str, ignore_index: int) -> tuple[Tensor, Tensor]:
     """(loss, sum of the weights of the labels), in the dtype of the logits; the weights get no gradient."""
+    if not logits.tensor_type.is_float:
+        raise DTypeError(f"NLLLoss: logits are {logits.tensor_type}, expected floats", loc=user_loc())
     weight = F.stop_gradient(weight)
     loss = F.nll_loss(logits, labels, weight, ignore_index, reduction)
     counted = F.select(F.equal(labels, ignore_index), 0.0, F.gather(weight, labels, 0))
