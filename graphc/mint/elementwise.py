@@ -77,6 +77,7 @@ from graphc.ops import (
     trunc,
     xlogy,
 )
+from graphc.ops.functional.arithmetic import added, subtract
 from graphc.ops.functional.core import as_float
 from graphc.ops.tensor.tensor import Tensor
 
@@ -132,16 +133,12 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input + alpha * other."""
-    return ops.add(input, _times(other, alpha))
+    return added(input, other, alpha=alpha)
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input - alpha * other."""
-    return ops.sub(input, _times(other, alpha))
-
-
-def _times(other: Any, alpha: Any) -> Any:
-    return other if alpha == 1 else ops.mul(other, alpha) if isinstance(other, Tensor) else other * alpha
+    return subtract(input, other, alpha=alpha)
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:

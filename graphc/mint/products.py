@@ -7,7 +7,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.arguments import only, refusal
-from graphc.ops import addbmm, addmm, dot, einsum, inverse, mm, outer
+from graphc.ops import addmm, dot, einsum, inverse, mm, outer
 from graphc.ops.functional.index import write
 from graphc.ops.functional.norms import only_floats
 from graphc.ops.tensor.tensor import Tensor
@@ -25,6 +25,11 @@ def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any = 1, alpha: Any =
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * mat @ vec."""
     return ops.addmv(input, mat, vec, beta=beta, alpha=alpha)
+
+
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta input + alpha times the sum of the products of the batch, in the dtype of input."""
+    return ops.cast(ops.addbmm(input, batch1, batch2, beta=beta, alpha=alpha), input.dtype)
 
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:

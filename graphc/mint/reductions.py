@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 from typing import Any
 
 from graphc import ops
+from graphc.ops.declared.rules import normalize_axes
+from graphc.ops.functional.core import shape_of
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor
 
 Axes = int | tuple[int, ...] | list[int] | None
@@ -66,8 +71,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number is there, or the sum of its weights; at least minlength of them. Eager calls only."""
-    return ops.bincount(input, weights, minlength)
+    """How often each number is there, int64, or the sum of its weights; at least minlength of them. Eager calls only."""
+    counted = ops.bincount(input, weights, minlength)
+    return ops.cast(counted, "int64") if weights is None else counted
 
 
 def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
@@ -121,13 +127,23 @@ def prod(input: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Any =
 
 
 def var(input: Tensor, dim: Axes = None, *, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The sum of squared distances from the mean, over their number less correction."""
-    return ops.var(input, dim, correction, keepdim)
+    """The sum of squared distances from the mean, over their number less correction, or over 0."""
+    return ops.var(input, dim, _correction(input, dim, correction), keepdim)
 
 
 def std(input: Tensor, dim: Axes = None, *, correction: int = 1, keepdim: bool = False) -> Tensor:
     """The root of `var`."""
-    return ops.std(input, dim, correction, keepdim)
+    return ops.std(input, dim, _correction(input, dim, correction), keepdim)
+
+
+def _correction(input: Tensor, dim: Axes, correction: int) -> int:
+    """No more than the number of elements that a result is made of, where that is known."""
+    sizes = [shape_of(input)[a] for a in normalize_axes("var", dim, input.ndim)]
+    return (
+        correction
+        if builtins.any(isinstance(n, Deferred) for n in sizes)
+        else builtins.min(correction, math.prod(sizes))
+    )
 
 
 def var_mean(input: Tensor, dim: Axes = None, *, correction: int = 1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
@@ -171,8 +187,7 @@ def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
     """Differences of neighbours along an axis, n times; prepend, append: put before and behind input first."""
-    parts = [p for p in (prepend, input, append) if p is not None]
-    return ops.diff(ops.cat(parts, dim) if len(parts) > 1 else input, n, dim)
+    return ops.diff(input, n, dim, prepend, append)
 
 
 __all__ = [

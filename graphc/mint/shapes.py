@@ -7,7 +7,7 @@ from typing import Any
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.ops import eye, hstack, masked_select, ravel, t, trace, tril, triu
+from graphc.ops import eye, hstack, masked_select, ravel, t, tril, triu
 from graphc.ops.functional.distinct import unique_sorted
 from graphc.ops.functional.index import added_at
 from graphc.ops.tensor.tensor import Tensor
@@ -96,9 +96,20 @@ def dstack(tensors: Any) -> Tensor:
     return ops.dstack(tensors)
 
 
+def item(input: Tensor) -> Any:
+    """The only element as a Python number."""
+    return input.item()
+
+
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix; of integers in int64."""
+    return ops.sum(ops.diagonal(input), -1)
+
+
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` parts along an axis, as equal as they can be, the last one smaller."""
-    return ops.chunk(input, chunks, dim)
+    """At most `chunks` parts along an axis, as equal as they can be, the last one smaller; as many of an empty one."""
+    pieces: tuple[Tensor, ...] = ops.chunk(input, chunks, dim)
+    return pieces if input.shape[dim] else pieces * chunks
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
@@ -145,7 +156,7 @@ def broadcast_to(input: Tensor, shape: Any) -> Tensor:
 
 def permute(input: Tensor, dims: Any) -> Tensor:
     """The axes in another order."""
-    return ops.permute(input, tuple(dims))
+    return ops.permute(input, dims)
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -184,7 +195,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 def tile(input: Tensor, dims: Any) -> Tensor:
     """Repeated as a whole along each axis."""
-    return ops.tile(input, tuple(dims))
+    return ops.tile(input, dims)
 
 
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
@@ -308,7 +319,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 __all__ = [
     "arange", "argsort", "broadcast_to", "cat", "chunk", "clone", "concat", "diag", "dstack", "empty", "empty_like",
-    "eye", "flatten", "flip", "full", "full_like", "gather", "hstack", "index_add", "index_select", "linspace", "masked_select",
+    "eye", "flatten", "flip", "full", "full_like", "gather", "hstack", "index_add", "index_select",
+    "item", "linspace", "masked_select",
     "meshgrid", "narrow", "nonzero", "ones", "ones_like", "permute", "ravel", "repeat_interleave", "reshape", "roll",
     "scatter", "scatter_add", "searchsorted", "select", "sort", "split", "squeeze", "stack", "swapaxes", "t", "take",
     "tile", "topk", "trace", "transpose", "tril", "triu", "unbind", "unique", "unique_consecutive", "unsqueeze", "zeros",

@@ -103,7 +103,7 @@ def test_stacks_drop_different_elements():
         (lambda: nn.LBeta()(Tensor([1.0]), Tensor([1.0], graphc.float16)), TypeError, "of one dtype"),
         (lambda: nn.DropoutExt(1.5), ValueError, r"p must be in \[0, 1\]"),
         (lambda: nn.DropoutExt(0.5, inplace=True), ValueError, "GC112"),
-        (lambda: nn.EmbeddingExt(3, 2, max_norm=1.0), ValueError, "GC112"),
+        (lambda: nn.EmbeddingExt(3, 2, scale_grad_by_freq=True), ValueError, "GC112"),
         (lambda: nn.EmbeddingExt(3, 2, padding_idx=3), ValueError, "less than num_embeddings = 3"),
         (lambda: nn.EmbeddingExt(3, 2)(Tensor([1.0])), TypeError, "expected int32 or int64"),
         (lambda: nn.LayerNormExt(()), ValueError, "at least one size"),

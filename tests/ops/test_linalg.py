@@ -291,7 +291,7 @@ def test_other_dtypes(dtype):
     assert str(ops.polygamma(1, x).dtype).lower() == dtype
     matrix = ops.matrix_exp(ops.diag(x))
     np.testing.assert_allclose(np.diag(matrix.astype("float64").asnumpy()), np.exp([0.5, 2, 3.5]), rtol=8e-3)
-    for refused in (ops.svd, ops.qr, ops.pinv) if dtype != "float64" else ():
+    for refused in (ops.svd, ops.pinv) if dtype != "float64" else ():
         with pytest.raises(graphc.DTypeError, match="float32 or float64"):
             refused(ops.diag(x))
     with pytest.raises(graphc.DTypeError):

@@ -58,7 +58,8 @@ class Linear(Cell):
 class Embedding(Cell):
     """Rows of a table [num_embeddings, embedding_dim] at the indices; row padding_idx starts with zeros and gets no gradient.
 
-    Parameter: weight, of standard normal numbers, or `_weight`. max_norm and scale_grad_by_freq are refused.
+    Parameter: weight, of standard normal numbers, or `_weight`. max_norm, norm_type: as for functional.embedding.
+    scale_grad_by_freq is refused.
     """
 
     def __init__(
@@ -78,8 +79,8 @@ class Embedding(Cell):
             checks.integer("Embedding", n, v)
             for n, v in (("num_embeddings", num_embeddings), ("embedding_dim", embedding_dim))
         )
-        only("Embedding", "max_norm", max_norm, None)
-        only("Embedding", "norm_type", norm_type, 2.0)
+        self.max_norm = None if max_norm is None else checks.real("Embedding", "max_norm", max_norm, least=0)
+        self.norm_type = checks.real("Embedding", "norm_type", norm_type)
         only("Embedding", "scale_grad_by_freq", scale_grad_by_freq, False)
         if (
             padding_idx is not None
@@ -99,7 +100,7 @@ class Embedding(Cell):
         )
 
     def construct(self, input: Any) -> Tensor:
-        return functional.embedding(input, self.weight, self.padding_idx)
+        return functional.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
 
 
 class _Conv(Cell):

@@ -15,7 +15,7 @@ from graphc.nn.cell.hooks import Hooks
 from graphc.nn.cell.inputs import declare_inputs
 from graphc.nn.cell.marks import Marks
 from graphc.nn.cell.structure import Held
-from graphc.ops.functional.state import assign
+from graphc.ops.functional.state import assign_parameter
 from graphc.ops.primitives import Cast
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
@@ -122,7 +122,7 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
         if value is held and name in self.__dict__:
             return True
         if isinstance(held, Parameter) and isinstance(value, (Tensor, bool, int, float)):
-            assign(held, value)
+            assign_parameter(held, value)
             return True
         if self.__dict__.get("_made_in_construct") or getattr(dispatch.recorder.get(), "immediate", False):
             return False

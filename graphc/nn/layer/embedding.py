@@ -139,7 +139,8 @@ class EmbeddingExt(Cell):
 
     `weight` is [num_embeddings, embedding_dim]: _weight, else standard normal numbers; _freeze: it is not trainable.
     padding_idx: a row that starts as zeros, unless _weight is given, and gets no gradient. dtype None is float32.
-    max_norm, scale_grad_by_freq and sparse are refused (GC112). Raises ArgumentTypeError or ArgumentValueError for
+    max_norm: rows that are asked for and whose norm_type-norm is greater are scaled down to it first, in weight itself.
+    scale_grad_by_freq and sparse are refused (GC112). Raises ArgumentTypeError or ArgumentValueError for
     arguments, DTypeError for an input that is not int32 or int64.
     """
 
@@ -160,7 +161,7 @@ class EmbeddingExt(Cell):
         owner = "EmbeddingExt"
         self.num_embeddings = checks.integer(owner, "num_embeddings", num_embeddings)
         self.embedding_dim = checks.integer(owner, "embedding_dim", embedding_dim)
-        only(owner, "max_norm", max_norm, None)
+        self.max_norm = None if max_norm is None else checks.real(owner, "max_norm", max_norm, least=0)
         only(owner, "scale_grad_by_freq", scale_grad_by_freq, False)
         only(owner, "sparse", sparse, False)
         self.norm_type = checks.real(owner, "norm_type", norm_type)  # Of max_norm.
@@ -186,10 +187,7 @@ class EmbeddingExt(Cell):
         ids = as_tensor(input, "EmbeddingExt: input")
         if ids.tensor_type.dtype not in ("int32", "int64"):
             raise DTypeError(f"EmbeddingExt: the input is {ids.tensor_type}, expected int32 or int64", loc=user_loc())
-        rows = ops.gather(self.weight, ids, 0)
-        if self.padding_idx is None:
-            return rows
-        return ops.select(ops.expand_dims(ops.equal(ids, self.padding_idx), -1), ops.stop_gradient(rows), rows)
+        return ops.embedding(ids, self.weight, self.padding_idx, self.max_norm, self.norm_type)
 
     def extend_repr(self) -> str:
         return (

@@ -154,8 +154,10 @@ def _svd_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def _svd(x: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
-    u, s, vh = np.linalg.svd(x, full_matrices=full_matrices)
-    return s, u, vh.swapaxes(-1, -2)
+    finite = np.asarray(np.isfinite(x).all((-2, -1), keepdims=True))
+    u, s, vh = np.linalg.svd(np.where(finite, x, 0), full_matrices=full_matrices)
+    u, v = (np.where(finite, m, np.nan) for m in (u, vh.swapaxes(-1, -2)))
+    return np.where(finite[..., 0], s, np.nan), u, v
 
 
 def _svd_grad(g: Builder, n: NodeView, ds: Value | None, du: Value | None, dv: Value | None) -> list[Value]:
@@ -207,8 +209,10 @@ op(
         Sample((floats(2, 3, 5),), grad=(0,)),
         Sample((floats(3, 4),), {"full_matrices": True}, grad=(0,)),
         Sample((floats(0, 3, 2),)),
+        Sample((np.full((2, 2), np.nan, np.float32),)),
     ],
-    doc="(s, u, v) with x = u diag(s) v' and s descending. Gradients of u and v are infinite where singular values are equal",
+    doc="(s, u, v) with x = u diag(s) v' and s descending, NaN where x is not finite."
+    " Gradients of u and v are infinite where singular values are equal",
 )
 
 # ---- the pseudoinverse

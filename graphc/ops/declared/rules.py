@@ -121,7 +121,8 @@ def normalize_axes(op: str, axis: Any, rank: int) -> tuple[int, ...]:
     """
     axis = axis.tolist() if hasattr(axis, "tolist") else axis
     axes = () if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    if not axes:
+    # MindSpore lets a tensor without axes be reduced along its first or last one.
+    if not axes or (not rank and axes in ((0,), (-1,))):
         return tuple(range(rank))
     for a in axes:
         if not isinstance(a, (int, np.integer)):

@@ -117,7 +117,7 @@ def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x if x >= 0, else w x, with one w, or one per channel (axis 1)."""
+    """x if x >= 0, else w x, with one w, or one per channel (axis 1), in the dtype of x."""
     x = _float("prelu", input)
     channels = x.shape[1] if x.ndim > 1 else 1
     if weight.ndim != 1 or weight.size not in (1, channels):
@@ -125,7 +125,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             f"prelu: weight is {weight.tensor_type}, expected one number or one per channel of {x.tensor_type}"
         )
     shape = tuple(weight.size if i == 1 else 1 for i in range(x.ndim)) if weight.size > 1 else (1,) * x.ndim
-    return select(greater(x, 0.0), x, x * reshape(weight, shape))
+    return select(greater(x, 0.0), x, cast(x * reshape(weight, shape), x.dtype))
 
 
 def relu6(x: Tensor) -> Tensor:
@@ -223,7 +223,8 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
     at = check_axis("glu", axis, x.ndim)
     if x.shape[at] % 2:
         raise ShapeError(f"glu: axis {axis} of {x.tensor_type} cannot be halved", loc=user_loc())
-    a, b = split(x, x.shape[at] // 2, at)
+    half = x.shape[at] // 2
+    a, b = split(x, (half, half), at)
     return a * sigmoid(b)
 
 

@@ -9,13 +9,14 @@ from typing import Any
 from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
-from graphc.ops.functional.core import Operand, as_float, call, cast_to, is_number, pair
+from graphc.ops.functional.core import Operand, as_float, call, cast, cast_to, is_number, pair
 from graphc.ops.functional.create import fill, ones_like, zeros_like
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
     equal,
     floor_mod,
+    greater,
     greater_equal,
     isfinite,
     isnan,
@@ -46,7 +47,12 @@ def round_(input: Operand, *, decimals: int = 0) -> Tensor:
     """The nearest multiple of 10**-decimals, halves to the even one."""
     if decimals == 0 and isinstance(input, Tensor) and input.tensor_type.dtype in INTEGERS:
         return input.value()
-    return _round_to_even(input) if decimals == 0 else div(_round_to_even(mul(input, 10.0**decimals)), 10.0**decimals)
+    if decimals == 0:
+        return _round_to_even(input)
+    # A power of ten below 1 is no number of base 2: what is multiplied by it, and divided again, is no multiple of ten.
+    to, back = (mul, div) if decimals > 0 else (div, mul)
+    power = 10.0 ** abs(decimals)
+    return back(_round_to_even(to(input, power)), power)
 
 
 @method("floor_divide")
@@ -137,9 +143,9 @@ def nan_to_num(
         return input.value()
     name = input.tensor_type.part
     most = float(np.finfo(name).max) if name != "bfloat16" else 3.3895313892515355e38
-    x = select(isnan(input), 0.0 if nan is None else nan, input)
-    x = select(equal(x, math.inf), most if posinf is None else posinf, x)
-    return select(equal(x, -math.inf), -most if neginf is None else neginf, x)
+    x = select(equal(input, math.inf), most if posinf is None else posinf, input)
+    x = select(equal(input, -math.inf), -most if neginf is None else neginf, x)
+    return select(isnan(input), 0.0 if nan is None else nan, x)
 
 
 def squared_difference(x: Operand, y: Operand) -> Tensor:
@@ -257,7 +263,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Operand = 1)
 
 @method()
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Operand = 1) -> Tensor:
-    """input + value tensor1 / tensor2."""
+    """input + value tensor1 / tensor2; of int64 tensors in int64, the quotient without its fraction, as value."""
+    if all(as_tensor(x).tensor_type.dtype == "int64" for x in (input, tensor1, tensor2)):
+        return add(input, mul(truncate_div(tensor1, tensor2), cast(value, "int64")))
     return add(input, mul(div(tensor1, tensor2), value))
 
 
@@ -270,8 +278,8 @@ def copysign(x: Operand, other: Operand) -> Tensor:
 
 @method()
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 where x is negative, `values` where it is zero, else 1."""
-    return select(equal(input, 0), values, select(less(input, 0), zeros_like(input), ones_like(input)))
+    """`values` where x is zero, 1 where it is positive, else 0, for NaN, too."""
+    return select(equal(input, 0), values, select(greater(input, 0), ones_like(input), zeros_like(input)))
 
 
 def rint(x: Tensor) -> Tensor:

@@ -90,6 +90,13 @@ def _spread(owner: str, x: Tensor, low: int, high: int, rows: int, columns: int,
     return made, Tensor.wrap(inside.reshape(rows, columns))
 
 
+def _matrices(owner: str, x: Tensor) -> tuple[int, ...]:
+    """The numbers of rows and columns of matrices; ShapeError for what has fewer than two axes."""
+    if x.ndim < 2:
+        raise ShapeError(f"{owner}: x is {x.tensor_type}, expected matrices [..., rows, columns]", loc=user_loc())
+    return x.shape[-2:]
+
+
 def _padding(x: Tensor, value: Operand) -> Tensor:
     return number(value, x.tensor_type.dtype) if is_number(value) else reshape(cast(value, x.dtype), ())
 
@@ -123,7 +130,7 @@ def matrix_diag(
 def matrix_diag_part(x: Tensor, k: Offsets = 0, padding_value: Operand = 0, align: Align = "RIGHT_LEFT") -> Tensor:
     """Diagonals of matrices: [..., M], for k = (low, high) [..., count, M]; shorter ones are padded. See `matrix_diag`."""
     low, high = _offsets("matrix_diag_part", k)
-    rows, columns = x.shape[-2:]
+    rows, columns = _matrices("matrix_diag_part", x)
     _lengths("matrix_diag_part", low, high, rows, columns)
     places, empty, (_, longest) = _places("matrix_diag_part", low, high, rows, columns, align)
     flat = reshape(x, (*x.shape[:-2], rows * columns))
@@ -136,7 +143,7 @@ def matrix_diag_part(x: Tensor, k: Offsets = 0, padding_value: Operand = 0, alig
 def matrix_set_diag(x: Tensor, diagonal: Tensor, k: Offsets = 0, align: Align = "RIGHT_LEFT") -> Tensor:
     """Matrices with other diagonals, which are given as `matrix_diag_part` gives them."""
     low, high = _offsets("matrix_set_diag", k)
-    rows, columns = x.shape[-2:]
+    rows, columns = _matrices("matrix_set_diag", x)
     _lengths("matrix_set_diag", low, high, rows, columns)
     made, inside = _spread("matrix_set_diag", diagonal, low, high, rows, columns, align)
     return select(inside, made, x)
@@ -147,7 +154,7 @@ def matrix_band_part(x: Tensor, lower: int | Tensor, upper: int | Tensor) -> Ten
 
     Tensors of bounds have one element, or one for each matrix.
     """
-    rows, columns = (arange(0, n, dtype="int32") for n in x.shape[-2:])
+    rows, columns = (arange(0, n, dtype="int32") for n in _matrices("matrix_band_part", x))
     below = sub(expand_dims(rows, 1), columns)
 
     def within(distance: Tensor, bound: int | Tensor) -> Tensor:

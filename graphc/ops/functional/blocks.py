@@ -36,10 +36,16 @@ def _check_block(owner: str, x: Tensor, size: Any, *, spread: bool) -> None:
         raise ShapeError(f"{owner}: x is {x.tensor_type}, expected [..., C, H, W] with {wanted}", loc=user_loc())
 
 
+def _images(owner: str, x: Tensor) -> tuple[int, ...]:
+    if x.ndim != 4:
+        raise ShapeError(f"{owner}: x is {x.tensor_type}, expected [N, C, H, W]", loc=user_loc())
+    return x.shape
+
+
 def depth_to_space(x: Tensor, block_size: int) -> Tensor:
     """Channels of [N, C, H, W] spread into blocks of pixels."""
     _check_block("depth_to_space", x, block_size, spread=True)
-    n, c, h, w = x.shape
+    n, c, h, w = _images("depth_to_space", x)
     split = reshape(x, (n, block_size, block_size, c // block_size**2, h, w))
     return reshape(transpose(split, (0, 3, 4, 1, 5, 2)), (n, c // block_size**2, h * block_size, w * block_size))
 
@@ -47,7 +53,7 @@ def depth_to_space(x: Tensor, block_size: int) -> Tensor:
 def space_to_depth(x: Tensor, block_size: int) -> Tensor:
     """Blocks of pixels of [N, C, H, W] as channels."""
     _check_block("space_to_depth", x, block_size, spread=False)
-    n, c, h, w = x.shape
+    n, c, h, w = _images("space_to_depth", x)
     split = reshape(x, (n, c, h // block_size, block_size, w // block_size, block_size))
     return reshape(transpose(split, (0, 3, 5, 1, 2, 4)), (n, c * block_size**2, h // block_size, w // block_size))
 

@@ -46,13 +46,13 @@ def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
     a, b = expand_dims(anchor_boxes, 0), expand_dims(gt_boxes, 1)
 
     def extent(low: Tensor, high: Tensor) -> Tensor:
-        return maximum(add(sub(high, low), 1.0), 0.0)
+        return add(sub(high, low), 1.0)
 
     sides = [extent(maximum(a[..., i], b[..., i]), minimum(a[..., i + 2], b[..., i + 2])) for i in (0, 1)]
-    common = mul(*sides)
+    common = mul(*(maximum(side, 0.0) for side in sides))
     first, second = (mul(extent(x[..., 0], x[..., 2]), extent(x[..., 1], x[..., 3])) for x in (a, b))
     whole = sub(add(first, second), common) if mode == "iou" else second
-    return div(common, whole)
+    return div(common, add(whole, 1e-10))
 
 
 def _centers(boxes: Tensor) -> tuple[list[Tensor], list[Tensor]]:

@@ -14,6 +14,7 @@ from graphc.ops.functional.core import cast, cast_to
 from graphc.ops.functional.create import arange, full
 from graphc.ops.functional.elementwise import add, equal, floor_mod, less
 from graphc.ops.functional.extrema import place
+from graphc.ops.functional.in_place import assign_add
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.random import uniform_from
@@ -21,7 +22,6 @@ from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.require import outside_steps
 from graphc.ops.functional.sampling import count_of, multinomial
 from graphc.ops.functional.shapes import reshape
-from graphc.ops.functional.state import assign_add
 from graphc.ops.tensor.seed import drawing, generator
 from graphc.ops.tensor.tensor import Tensor, require_array
 

@@ -13,8 +13,8 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, Tra
 from graphc.ir import Graph, Value
 from graphc.ops.declared.collective import REDUCTIONS, WORLD
 from graphc.ops.functional.core import cast
+from graphc.ops.functional.in_place import assign_add
 from graphc.ops.functional.joining import concat, split
-from graphc.ops.functional.state import assign_add
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from graphc.ops.functional.elementwise import abs_, add, mul, sub
 from graphc.ops.functional.joining import meshgrid, stack, vstack
 from graphc.ops.functional.norms import norm
 from graphc.ops.functional.products import matmul
-from graphc.ops.functional.reduce import reduce_sum
+from graphc.ops.functional.reduce import reduce_sum, sum_
 from graphc.ops.functional.renaming import renamed
-from graphc.ops.functional.shapes import expand_dims, moveaxis, ravel, reshape
+from graphc.ops.functional.shapes import expand_dims, moveaxis, ravel, reshape, whole_numbers
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.tensor import Tensor
 
@@ -74,9 +73,10 @@ def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
         raise ShapeError(
             f"batch_dot: {x1.tensor_type} and {x2.tensor_type} have no common batch and axes behind it", loc=user_loc()
         )
-    given: Sequence[int] = (
-        (x1.ndim - 1, max(x2.ndim - 2, 1)) if axes is None else (axes, axes) if isinstance(axes, int) else axes
-    )
+    given = (x1.ndim - 1, max(x2.ndim - 2, 1)) if axes is None else whole_numbers("batch_dot", "axes", axes)
+    given = given * 2 if len(given) == 1 else given
+    if len(given) != 2:
+        raise ArgumentValueError(f"batch_dot: axes must be one axis or two, got {axes!r}", loc=user_loc())
     first, second = (check_axis("batch_dot", a, x.ndim) for a, x in zip(given, (x1, x2), strict=True))
     if 0 in (first, second) or x1.shape[first] != x2.shape[second]:
         raise ShapeError(
@@ -105,7 +105,10 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 
 
 def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """y[..., o] = input1^T weight[o] input2 + bias[o]; weight [out, features of input1, features of input2]."""
+    """y[..., o] = input1^T weight[o] input2 + bias[o]; weight [out, features of input1, features of input2].
+
+    Of integers in int64, as `sum`.
+    """
     if weight.ndim != 3 or input1.shape[-1:] != weight.shape[1:2] or input2.shape[-1:] != weight.shape[2:]:
         raise ShapeError(
             f"bidense: {input1.tensor_type}, {input2.tensor_type} and weight {weight.tensor_type} do not fit",
@@ -114,7 +117,7 @@ def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None 
     count, first, second = weight.shape
     across = reshape(moveaxis(weight, 0, 1), (first, count * second))
     left = matmul(input1, across)
-    made = reduce_sum(mul(reshape(left, (*input1.shape[:-1], count, second)), expand_dims(input2, -2)), -1)
+    made = sum_(mul(reshape(left, (*input1.shape[:-1], count, second)), expand_dims(input2, -2)), -1)
     return made if bias is None else add(made, bias)
 
 

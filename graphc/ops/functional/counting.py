@@ -66,7 +66,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) ->
     low, high = select(same, sub(low, 1.0), low), select(same, add(high, 1.0), high)
     inside = logical_and(greater_equal(x, low), less_equal(x, high))
     place = floor(mul(div(sub(x, low), sub(high, low)), float(bins)))
-    return cast(_counted(place, inside, bins), input.dtype)
+    halves = input.tensor_type.dtype in ("float16", "bfloat16")
+    return cast(_counted(place, inside, bins), "float32" if halves else input.dtype)
 
 
 def _narrow(x: Tensor) -> bool:
@@ -186,7 +187,7 @@ def segment_rows(mode: str, input_x: Tensor, segment_ids: Tensor) -> Tensor:
     count = int(ids[-1]) + 1 if ids.size else 0
     if mode == "mul":
         return unsorted_segment_prod(input_x, as_index(segment_ids), count)
-    made = segment("add" if mode == "mean" else mode, input_x, segment_ids, count)
+    made = segment("add" if mode == "mean" else mode, input_x, segment_ids, count, finite=False)
     often = np.bincount(ids, minlength=count).reshape(-1, *(1,) * (input_x.ndim - 1))
     if mode == "mean":
         rows = Tensor(np.maximum(often, 1).astype(input_x.tensor_type.numpy))

@@ -102,6 +102,8 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     first, last, by = (_number(v) for v in (start, end, step))
     if by == 0:
         raise ArgumentValueError("arange: step must not be 0", loc=user_loc())
+    if not all(map(np.isfinite, (first, last, by))):
+        raise ArgumentValueError(f"arange: {first}, {last} and {by} must be finite", loc=user_loc())
     if dtype is None:
         dtype = "float32" if any(isinstance(v, float) for v in (first, last, by)) else "int64"
     return Tensor.wrap(np.arange(first, last, by).astype(to_name(dtype)))
@@ -163,7 +165,7 @@ def scalar_to_tensor(input_x: Number, dtype: Any = float32) -> Tensor:
 
 def tuple_to_array(input_x: Sequence[Number]) -> Tensor:
     """Numbers of one type as a vector: int32 or float32."""
-    if len({type(x) for x in input_x}) != 1:
+    if not isinstance(input_x, (tuple, list)) or len({type(x) for x in input_x}) != 1:
         raise ArgumentTypeError(f"tuple_to_array needs numbers of one type, got {input_x}", loc=user_loc())
     return Tensor(list(input_x), "int32" if isinstance(input_x[0], int) else "float32")
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ir.types import INTEGERS
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.create import full
@@ -216,6 +217,10 @@ def ctc_greedy_decoder(
     if inputs.tensor_type.dtype not in ("float32", "float64"):
         raise DTypeError(
             f"ctc_greedy_decoder: the inputs are {inputs.tensor_type}, expected float32 or float64", loc=user_loc()
+        )
+    if sequence_length.tensor_type.dtype not in INTEGERS:
+        raise DTypeError(
+            f"ctc_greedy_decoder: the lengths are {sequence_length.tensor_type}, expected integers", loc=user_loc()
         )
     if inputs.ndim != 3 or sequence_length.shape != inputs.shape[1:2] or 0 in inputs.shape:
         raise ShapeError(

@@ -89,6 +89,8 @@ def logcumsumexp(input: Tensor, axis: int) -> Tensor:
 def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """Differences of neighbours along an axis, n times, with `prepend` before and `append` behind the axis."""
     at = check_axis("diff", axis, x.ndim)
+    if n == 0:
+        return x.value()
     around = [piece for piece in (prepend, x, append) if piece is not None]
     x = concat(around, at) if len(around) > 1 else x
     before = (slice(None),) * at
@@ -111,7 +113,7 @@ def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     """bool: along a new last axis, the places below each length. Without maxlen the lengths must be known."""
     real_only("sequence_mask", lengths)
     if maxlen is None:
-        maxlen = int(np.max(known_values("sequence_mask", lengths)))
+        maxlen = int(np.max(known_values("sequence_mask", lengths), initial=0))
     return less(arange(0, maxlen, dtype=lengths.dtype), expand_dims(lengths, -1))
 
 

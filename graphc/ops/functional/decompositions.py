@@ -10,7 +10,7 @@ from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.complex import conj
-from graphc.ops.functional.core import call
+from graphc.ops.functional.core import call, cast
 from graphc.ops.functional.create import eye, zeros
 from graphc.ops.functional.elementwise import add, equal, less, mul, neg, sqrt, square, sub
 from graphc.ops.functional.joining import concat
@@ -19,7 +19,7 @@ from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.shapes import broadcast_to, reshape, swapaxes
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.solve import inverse, matrices
+from graphc.ops.functional.solve import inverse, matrices, whole
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.methods import install, method
 from graphc.ops.tensor.tensor import Tensor
@@ -130,12 +130,12 @@ def qr(input: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     """(Q, R) with orthonormal columns of Q and upper triangular R, whose product is input.
 
     mode: "reduced", Q [..., m, k] with k the smaller size, or "complete", Q [..., m, m], which has no gradient for more rows
-    than columns. Not in a compiled Cell: there `geqrf` and `orgqr` give Q.
+    than columns. halves are computed in float32. Not in a compiled Cell: there `geqrf` and `orgqr` give Q.
     """
     if mode not in ("reduced", "complete"):
         raise refusal("qr", "mode", mode, "reduced", "complete")
-    made: tuple[Tensor, Tensor] = call_op("Qr", input, full_matrices=mode == "complete")
-    return made
+    q, r = call_op("Qr", whole(input), full_matrices=mode == "complete")
+    return cast(q, input.dtype), cast(r, input.dtype)
 
 
 def _qr_method(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
@@ -194,10 +194,13 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 @method()
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """Square matrices multiplied with themselves, n times; the inverse for negative n, ones on the diagonal for 0."""
+    """Square matrices multiplied with themselves, n times; the inverse for negative n, ones on the diagonal for 0.
+
+    Of integers for n >= 0.
+    """
     if isinstance(n, bool) or not isinstance(n, int):
         raise ArgumentTypeError(f"matrix_power: n must be an int, got {type(n).__name__}", loc=user_loc())
-    size = matrices("matrix_power", input)
+    size = matrices("matrix_power", input, integers=n >= 0)
     if n == 0:
         return broadcast_to(eye(size, size, input.dtype), input.shape)
     power, count = (input, n) if n > 0 else (inverse(input), -n)

@@ -14,7 +14,7 @@ from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.reduce import reduce_sum
-from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape
+from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape, whole_numbers
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -79,6 +79,7 @@ def trace(input: Tensor) -> Tensor:
 @method()
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """The flattened tensor on a diagonal of a matrix of zeros."""
+    (offset,) = whole_numbers("diagflat", "offset", offset)
     made = diag(reshape(input, (-1,)))
     pads = ((max(-offset, 0), max(offset, 0)), (max(offset, 0), max(-offset, 0)))
     return made if not offset else call("Pad", made, paddings=pads, value=0)
@@ -89,6 +90,8 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last axis as a diagonal of matrices over two new axes; the rest zeros."""
+    if not input.ndim:
+        raise ShapeError(f"diag_embed: input is {input.tensor_type}, expected at least one axis", loc=user_loc())
     n = input.shape[-1]
     size = n + abs(offset)
     before = (abs(offset) if offset < 0 else 0, offset if offset > 0 else 0)
@@ -96,8 +99,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     square_ = mul(expand_dims(input, -1), eye)
     ends = [(0, 0)] * (input.ndim - 1) + [(b, size - n - b) for b in before]
     made = bordered(square_, ends)
-    rank = made.ndim
-    return moveaxis(made, (-2, -1), (dim1 % rank, dim2 % rank))
+    return moveaxis(made, (-2, -1), (dim1, dim2))
 
 
 def block_diag(*inputs: Tensor) -> Tensor:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.arguments import only
-from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.adaptive_pooling import adaptive_avg_pool2d
+from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import cast
-from graphc.ops.functional.elementwise import equal
+from graphc.ops.functional.elementwise import add, equal, greater, mul, sub
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.loss import mse_loss
+from graphc.ops.functional.norms import vector_norm
 from graphc.ops.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool2d
+from graphc.ops.functional.scattering import scatter_update
 from graphc.ops.functional.shapes import expand_dims, squeeze
 from graphc.ops.functional.slicing import gather
 from graphc.ops.functional.sliding import per_axis
 from graphc.ops.functional.state import stop_gradient
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -29,6 +33,22 @@ def mse_loss_ext(input: Tensor, target: Tensor, reduction: str = "mean") -> Tens
     return mse_loss(input, target, reduction)
 
 
+def _scaled_down(weight: Tensor, input: Tensor, most: Any, order: Any) -> Tensor:
+    """weight, in which the rows that an index is for have no greater norm than `most`. ArgumentTypeError, ArgumentValueError."""
+    if any(isinstance(n, bool) or not isinstance(n, (int, float)) for n in (most, order)):
+        raise ArgumentTypeError(
+            f"embedding: max_norm and norm_type must be numbers, got {most!r} and {order!r}", loc=user_loc()
+        )
+    if not most >= 0:
+        raise ArgumentValueError(f"embedding: max_norm must not be negative, got {most}", loc=user_loc())
+    held = add(weight, 0.0)  # Weight itself holds the result below.
+    rows = stop_gradient(gather(held, input, 0))
+    norms = vector_norm(rows, order, -1, True)
+    made = scatter_update(weight, input, select(greater(norms, most), mul(rows, div(most, add(norms, 1e-7))), rows))
+    # Of a tensor what is written would have no gradient, of a parameter every read has it.
+    return made if isinstance(weight, Parameter) else add(held, stop_gradient(sub(made, held)))
+
+
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -37,12 +57,15 @@ def embedding(
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
 ) -> Tensor:
-    """The rows of weight [n, m] at the indices. No gradient reaches row padding_idx; max_norm is refused."""
-    only("embedding", "max_norm", max_norm, None)
-    only("embedding", "norm_type", norm_type, 2.0)
+    """The rows of weight [n, m] at the indices. No gradient reaches row padding_idx.
+
+    max_norm: rows that are asked for and whose norm_type-norm is greater are scaled down to it first, in weight itself.
+    """
     only("embedding", "scale_grad_by_freq", scale_grad_by_freq, False)
     if weight.ndim != 2:
         raise ShapeError(f"embedding: weight is {weight.tensor_type}, expected two axes", loc=user_loc())
+    if max_norm is not None:
+        weight = _scaled_down(weight, input, max_norm, norm_type)
     if padding_idx is None:
         return gather(weight, input, 0)
     rows = weight.shape[0]

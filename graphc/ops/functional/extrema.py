@@ -72,7 +72,7 @@ def arg_with_value(x: Tensor, axis: int, keep: bool, largest: bool, dtype: str =
     at = check_axis("argmax" if largest else "argmin", axis, x.ndim)
     index = place(x, at, True, largest, dtype)
     chosen = equal(arange_along(x, at, dtype), index)
-    values = reduce_sum(select(chosen, x, 0), at, keep)
+    values = cast_to(reduce_sum(select(chosen, x, 0), at, keep), x.tensor_type.dtype)
     return (index if keep else reshape(index, values.shape)), values
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import added, div, floor_div, subtract
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Number, Operand
 from graphc.ops.functional.create import full_like, zeros_like
-from graphc.ops.functional.elementwise import add, exp, floor, floor_mod, log, mul, sigmoid, sign, tanh
+from graphc.ops.functional.elementwise import add, exp, floor, floor_mod, log, mul, sigmoid, sign, sub, tanh
 from graphc.ops.functional.index import index_add, index_fill, write
 from graphc.ops.functional.logic import masked_fill
 from graphc.ops.functional.placing import (
@@ -29,8 +29,9 @@ from graphc.ops.functional.placing import (
 from graphc.ops.functional.products import addmm
 from graphc.ops.functional.shapes import broadcast_to
 from graphc.ops.functional.special import erfinv
-from graphc.ops.functional.state import stop_gradient
+from graphc.ops.functional.state import as_held, assign_parameter, stop_gradient
 from graphc.ops.tensor.methods import install, method
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
@@ -112,7 +113,34 @@ def copy_(input: Tensor, src: Operand, non_blocking: bool = False) -> Tensor:
     return input
 
 
+def assign(variable: Tensor, value: Operand) -> Tensor:
+    """Write `value` into a parameter, or a tensor in place, cast to its dtype; returns the new value.
+
+    DTypeError for float64, and for floats that would become integers; ShapeError for another shape.
+    """
+    if not isinstance(variable, Tensor) or isinstance(getattr(variable, "parameter", variable), Parameter):
+        return assign_parameter(cast("Parameter", variable), value)
+    made = as_held(variable, value)
+    if made.shape != variable.shape:
+        raise ShapeError(f"assign: the value is {made.tensor_type}, the tensor {variable.tensor_type}", loc=user_loc())
+    write(variable, ..., made)
+    return variable
+
+
+def assign_add(variable: Tensor, value: Operand) -> Tensor:
+    """variable += value."""
+    return assign(variable, add(variable, value))
+
+
+def assign_sub(variable: Tensor, value: Operand) -> Tensor:
+    """variable -= value."""
+    return assign(variable, sub(variable, value))
+
+
 __all__ = [
+    "assign",
+    "assign_add",
+    "assign_sub",
     "clamp_",
     "erfinv_",
     "inplace_index_add",

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.arguments import only
-from graphc.errors import ArgumentTypeError, ShapeError, TraceError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, TraceError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
@@ -35,7 +35,7 @@ from graphc.ops.functional.open_slices import axes_of, without_open
 from graphc.ops.functional.require import require_place
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem, one_ellipsis, wrapped
-from graphc.ops.functional.state import assign
+from graphc.ops.functional.state import assign_parameter
 from graphc.ops.tensor.arrays import note_write
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import to_name
@@ -309,7 +309,7 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         )
     made = updated(x, index, value)
     if isinstance(x, Parameter):
-        assign(x, made)
+        assign_parameter(x, made)
     elif dispatch.recorder.get() is None:
         array = require_array(x)
         if array.flags.writeable:
@@ -404,7 +404,7 @@ def index_add(
     use_lock and check_index_bound say how, not what: no step writes twice at a time, and an index out of range adds nothing.
     """
     made = added_at(x, indices, y, axis)
-    return assign(x, made) if isinstance(x, Parameter) else made
+    return assign_parameter(x, made) if isinstance(x, Parameter) else made
 
 
 def added_at(x: Tensor, indices: Indices, y: Tensor, axis: int) -> Tensor:
@@ -443,6 +443,8 @@ def coordinates(shape: tuple[int, ...], indices: Indices) -> tuple[Tensor, int]:
 def gather_nd(input_x: Tensor, indices: Indices) -> Tensor:
     """The slices of x at coordinates."""
     flat, depth = coordinates(input_x.shape, indices)
+    if not depth:
+        return broadcast_to(input_x, (*shape_of(as_index(indices))[:-1], *input_x.shape))
     return _gathered(reshape(input_x, (math.prod(input_x.shape[:depth]), *input_x.shape[depth:])), flat, 0)
 
 
@@ -472,6 +474,10 @@ def one_hot(indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, 
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     """input with the entry `index` of an axis replaced."""
     at = check_axis("select_scatter", axis, input.ndim)
+    if not -input.shape[at] <= index < input.shape[at]:
+        raise ArgumentValueError(
+            f"select_scatter: index {index} is out of range for axis {at} of {input.tensor_type}", loc=user_loc()
+        )
     i = index % input.shape[at]
     return slice_scatter(input, expand_dims(src, at), at, i, i + 1)
 
@@ -482,6 +488,8 @@ def slice_scatter(
 ) -> Tensor:
     """input with the entries start:end:step of an axis replaced."""
     at = check_axis("slice_scatter", axis, input.ndim)
+    if step == 0:
+        raise ArgumentValueError("slice_scatter: step must not be 0", loc=user_loc())
     return updated(input, (*[slice(None)] * at, slice(start, end, step)), src)
 
 

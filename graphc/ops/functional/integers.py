@@ -14,6 +14,7 @@ from graphc.ops.functional.elementwise import (
     add,
     equal,
     floor_mod,
+    greater,
     less,
     logical_and,
     logical_not,
@@ -26,7 +27,7 @@ from graphc.ops.functional.elementwise import (
     sub,
 )
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.reduce import reduce_max
+from graphc.ops.functional.reduce import reduce_any
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -107,7 +108,7 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
         done = equal(b, 0)
         return select(done, a, b), select(done, b, floor_mod(a, maximum(b, 1)))
 
-    made: tuple[Tensor, Tensor] = while_loop(lambda _, b: reduce_max(b) > 0, step, a, b)
+    made: tuple[Tensor, Tensor] = while_loop(lambda _, b: reduce_any(greater(b, 0)), step, a, b)
     return made[0]
 
 

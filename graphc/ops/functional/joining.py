@@ -21,6 +21,7 @@ from graphc.ops.functional.shapes import (
     moveaxis,
     ravel,
     reshape,
+    whole_numbers,
 )
 from graphc.ops.functional.slicing import getitem, select_at
 from graphc.ops.tensor.deferred import Stacked
@@ -129,9 +130,7 @@ def repeat_interleave(input: Tensor, repeats: Any, axis: int | None = None) -> T
     """Every entry of an axis (of the flattened tensor by default) as often as `repeats` says: one number, or one each."""
     x = ravel(input) if axis is None else input
     at = check_axis("repeat_interleave", 0 if axis is None else axis, x.ndim)
-    if isinstance(repeats, int):
-        return repeat_elements(x, repeats, at)
-    counts = [int(n) for n in (repeats.asnumpy() if isinstance(repeats, Tensor) else repeats)]
+    counts = list(whole_numbers("repeat_interleave", "repeats", repeats))
     if len(counts) == 1:
         return repeat_elements(x, counts[0], at)
     if len(counts) != x.shape[at] or min(counts, default=0) < 0:
@@ -184,8 +183,9 @@ def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> tupl
     """n pieces as equal as possible, the larger ones first, or pieces that end before the given places."""
     at = check_axis("tensor_split", axis, input.ndim)
     size = input.shape[at]
-    if isinstance(indices_or_sections, int):
-        count = indices_or_sections
+    places = whole_numbers("tensor_split", "indices_or_sections", indices_or_sections)
+    if not isinstance(indices_or_sections, (tuple, list)):
+        (count,) = places
         if count < 1:
             raise ArgumentValueError(
                 f"tensor_split: the number of pieces must be positive, got {count}", loc=user_loc()
@@ -193,7 +193,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> tupl
         each, larger = divmod(size, count)
         ends = np.cumsum([each + 1] * larger + [each] * (count - larger)).tolist()[:-1]
     else:
-        ends = list(indices_or_sections)
+        ends = list(places)
     before = (slice(None),) * at
     bounds = [0, *ends, size]
     return tuple(getitem(input, (*before, slice(a, b))) for a, b in itertools.pairwise(bounds))

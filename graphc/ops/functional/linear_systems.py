@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ops.functional.control import scan
-from graphc.ops.functional.core import call, cast_to, is_number
+from graphc.ops.functional.core import call, cast, cast_to, is_number
 from graphc.ops.functional.create import eye
 from graphc.ops.functional.diagonals import tril, triu
 from graphc.ops.functional.elementwise import add, equal, mul, sub
@@ -17,7 +17,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import broadcast_batches, matmul
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, swapaxes
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.solve import matrices, solved
+from graphc.ops.functional.solve import matrices, solved, whole
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -119,6 +119,8 @@ def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> tuple[Tensor, ...]:
     """(P, L, U) with a = P L U of the packed factors of a; those that are asked for."""
+    if LU_data.ndim < 2:
+        raise ShapeError(f"lu_unpack: LU_data is {LU_data.tensor_type}, expected matrices", loc=user_loc())
     rows, columns = LU_data.shape[-2:]
     least = min(rows, columns)
     made = []
@@ -170,7 +172,7 @@ def lstsq(input: Tensor, A: Tensor) -> Tensor:
         raise ShapeError(
             f"lstsq: {input.tensor_type} and {A.tensor_type} are no matrices with the same rows", loc=user_loc()
         )
-    return matmul(pinv(input), A if A.ndim == 2 else expand_dims(A, 1))
+    return cast(matmul(pinv(whole(input)), whole(A if A.ndim == 2 else expand_dims(A, 1))), A.dtype)
 
 
 def least_squares(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, fast: bool) -> Tensor:

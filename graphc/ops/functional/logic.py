@@ -58,9 +58,11 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
     real_only("isclose", input, other)
     near = less_equal(_distance(input, other), add(mul(abs_(other), rtol), atol))
     if input.tensor_type.is_float:
-        near = logical_or(equal(input, other), logical_and(near, logical_and(isfinite(input), isfinite(other))))
-        if equal_nan:
-            near = logical_or(near, logical_and(isnan(input), isnan(other)))
+        near = logical_and(near, logical_and(isfinite(input), isfinite(other)))
+    # Equal ones are infinite, too, or the least integer, whose size is no number of its dtype.
+    near = logical_or(equal(input, other), near)
+    if equal_nan and input.tensor_type.is_float:
+        near = logical_or(near, logical_and(isnan(input), isnan(other)))
     return near
 
 

@@ -97,17 +97,30 @@ def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0, r
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
-    """1 - cos where the target is 1, max(0, cos - margin) where it is -1, with the cosine along axis 1; reduced."""
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1, with the cosine along axis 1; reduced.
+
+    That of a zero vector is NaN.
+    """
+    if input1.ndim < 2:
+        raise ShapeError(
+            f"cosine_embedding_loss: the inputs are {input1.tensor_type}, expected [N, features]", loc=user_loc()
+        )
+    return cosine_loss(input1, input2, target, margin, reduction, 1, 0.0)
+
+
+def cosine_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: str, axis: int, eps: float
+) -> Tensor:
+    """`cosine_embedding_loss` along an axis, the squares of the lengths greater by eps. ArgumentValueError, ShapeError."""
     if not -1 <= margin <= 1:
         raise ArgumentValueError(f"cosine_embedding_loss: margin must lie in [-1, 1], got {margin}", loc=user_loc())
-    if input1.shape != input2.shape or input1.ndim < 2:
+    if input1.shape != input2.shape:
         raise ShapeError(
-            f"cosine_embedding_loss: the inputs are {input1.tensor_type} and {input2.tensor_type},"
-            " expected equal shapes [N, features]",
+            f"cosine_embedding_loss: the inputs are {input1.tensor_type} and {input2.tensor_type}, expected equal shapes",
             loc=user_loc(),
         )
-    lengths = mul(sqrt(reduce_sum(square(input1), 1)), sqrt(reduce_sum(square(input2), 1)))
-    cosine = div(reduce_sum(mul(input1, input2), 1), lengths)
+    first, second = (sqrt(add(reduce_sum(square(x), axis), eps)) for x in (input1, input2))
+    cosine = div(reduce_sum(mul(input1, input2), axis), mul(first, second))
     same = select(equal(target, 1), sub(1.0, cosine), 0.0)
     other = select(equal(target, -1), maximum(sub(cosine, margin), 0.0), 0.0)
     return reduced("cosine_embedding_loss", add(same, other), reduction)

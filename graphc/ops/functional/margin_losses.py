@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ir.types import INTEGERS
 from graphc.ops.functional.activation import softplus
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import cast_to
@@ -74,7 +75,7 @@ def multi_margin_loss(
     if isinstance(margin, bool) or not isinstance(margin, (int, float)):
         raise ArgumentTypeError(f"multi_margin_loss: margin must be a number, got {margin!r}", loc=user_loc())
     x, target = as_tensor(input, "multi_margin_loss: input"), as_tensor(target, "multi_margin_loss: target")
-    if x.ndim != 2 or target.shape != x.shape[:1] or target.tensor_type.is_float:
+    if x.ndim != 2 or target.shape != x.shape[:1] or target.tensor_type.dtype not in INTEGERS:
         raise ShapeError(
             f"multi_margin_loss: the input is {x.tensor_type} and the target {target.tensor_type}, expected [N, C]"
             f" and class numbers [N]",

@@ -30,6 +30,7 @@ from graphc.ops.functional.elementwise import (
     pow_,
     sub,
 )
+from graphc.ops.functional.in_place import assign
 from graphc.ops.functional.index import gather_elements, index_, updated, write
 from graphc.ops.functional.integers import bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor
 from graphc.ops.functional.joining import concat, stack
@@ -49,7 +50,6 @@ from graphc.ops.functional.shapes import (
     transpose,
 )
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.state import assign
 from graphc.ops.tensor.autocast import marked
 from graphc.ops.tensor.methods import install
 from graphc.ops.tensor.operators import functions

@@ -8,16 +8,15 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import call, cast, real_only, shape_of
+from graphc.ops.functional.core import call, cast, is_number, real_only, shape_of
 from graphc.ops.functional.elementwise import add, mul, pow_, rsqrt, sqrt, square
+from graphc.ops.functional.in_place import assign
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.reduce import reduce_mean
 from graphc.ops.functional.shapes import broadcast_to, reshape
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.state import assign
 from graphc.ops.functional.statistics import moments, share_of
 from graphc.ops.tensor.deferred import Deferred
-from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 
 #: From so many numbers of a channel on they are worth a sum of their own.
@@ -79,7 +78,7 @@ def batch_norm(
 ) -> Tensor:
     """x [N, C, ...] standardized per channel, times weight plus bias (each [C]).
 
-    With `training` by the statistics of the batch; running_mean and running_var, if they are Parameters, then become
+    With `training` by the statistics of the batch; running_mean and running_var, Parameters or tensors, then hold
     (1 - momentum) old + momentum new, the new variance unbiased (divided by count - 1). Otherwise by the running ones.
     """
     x, source = input_x, input_x.tensor_type.dtype
@@ -109,9 +108,10 @@ def batch_norm(
 
 
 def _move(running: Tensor, new: Tensor, momentum: float, correction: Any = 1.0) -> None:
-    if isinstance(running, Parameter):
-        step = mul(reshape(new, running.shape), momentum * correction)
-        assign(running, add(mul(running, 1.0 - momentum), step))
+    if is_number(momentum) and momentum == 0:
+        return
+    step = mul(reshape(new, running.shape), momentum * correction)
+    assign(running, add(mul(running, 1.0 - momentum), step))
 
 
 def group_norm(

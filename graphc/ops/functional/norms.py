@@ -12,14 +12,14 @@ from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.control import choose
-from graphc.ops.functional.core import Axis, Number, as_float, cast, real_only
+from graphc.ops.functional.core import Axis, Number, as_float, cast
 from graphc.ops.functional.decompositions import svd
 from graphc.ops.functional.elementwise import abs_, equal, mul, not_equal, pow_, sqrt, square
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, moveaxis
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.solve import inverse
+from graphc.ops.functional.solve import inverse, whole
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -33,11 +33,10 @@ def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *,
             smallest |x|, 0 for the count of what is not zero. Of matrices see `matrix_norm`
     dim     an axis, or two; None for all: a vector where ord is None, else the axes there are
     """
-    real_only("norm", A)
     x = _floats("norm", A, dtype)
     axes = normalize_axes("norm", dim, x.ndim)
     if ord is None or (ord == "fro" and len(axes) != 2) or (ord == 2 and len(axes) == 1):
-        return _root(reduce_sum(square(x), axes, keepdim))
+        return _root(reduce_sum(square(_sizes(x)), axes, keepdim))
     if dim is not None and not isinstance(dim, int) and len(dim) == 2:
         return matrix_norm(x, ord, tuple(dim), keepdim)
     if dim is None and x.ndim == 2:
@@ -45,12 +44,17 @@ def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *,
     _require_number("norm", ord)
     if len(axes) != 1 and dim is not None:
         raise ArgumentValueError(f"norm: ord = {ord!r} is for one axis or two, got {dim}", loc=user_loc())
-    return _vector_norm(x, ord, axes, keepdim)
+    return _vector_norm(_sizes(x), ord, axes, keepdim)
 
 
 def _floats(owner: str, x: Tensor, dtype: Any) -> Tensor:
     """x in the dtype that a norm is computed in: the one given, which must be a float or complex, or as `as_float` says."""
     return as_float(x if dtype is None else cast(x, only_floats(owner, dtype)))
+
+
+def _sizes(x: Tensor) -> Tensor:
+    """Numbers of which a norm of vectors is the same: the sizes of complex ones, real ones as they are."""
+    return abs_(x) if x.tensor_type.dtype in COMPLEX else x
 
 
 def only_floats(owner: str, dtype: Any) -> Any:
@@ -88,8 +92,8 @@ def _vector_norm(x: Tensor, ord: Number, axes: Sequence[int], keepdim: bool) -> 
 
 
 def vector_norm(x: Tensor, ord: Any = 2, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
-    """(sum |x|^ord)^(1/ord) over axes, all by default; +-inf and 0 as for `norm`."""
-    x = _floats("vector_norm", x, dtype)
+    """(sum |x|^ord)^(1/ord) over axes, all by default; +-inf and 0 as for `norm`. Of complex numbers a float."""
+    x = _sizes(_floats("vector_norm", x, dtype))
     _require_number("vector_norm", ord)
     return _vector_norm(x, ord, normalize_axes("vector_norm", axis, x.ndim), keepdims)
 
@@ -101,7 +105,7 @@ def matrix_norm(
 
     ord: "fro", the root of the sum of squares; "nuc", the sum of the singular values; 2 and -2, the largest and the smallest of
     them; 1 and -1, the largest and the smallest sum of |x| of a column; inf and -inf, of a row. "nuc", 2 and -2 not in a
-    compiled Cell.
+    compiled Cell, and of halves in float32.
     """
     x = _floats("matrix_norm", A, dtype)
     if isinstance(axis, int) or len(axis) != 2:
@@ -110,9 +114,9 @@ def matrix_norm(
     if rows == columns:
         raise ArgumentValueError(f"matrix_norm: axis {axis!r} is the same twice", loc=user_loc())
     if ord == "fro":
-        return _root(reduce_sum(square(x), (rows, columns), keepdims))
+        return _root(reduce_sum(square(_sizes(x)), (rows, columns), keepdims))
     if ord in ("nuc", 2, -2):
-        values = svd(moveaxis(x, (rows, columns), (-2, -1)), compute_uv=False)
+        values = svd(moveaxis(whole(x), (rows, columns), (-2, -1)), compute_uv=False)
         made = (
             reduce_sum(values, -1) if ord == "nuc" else getitem(values, (..., 0 if ord == 2 else values.shape[-1] - 1))
         )

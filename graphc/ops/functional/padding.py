@@ -11,7 +11,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.ops.declared import borders
 from graphc.ops.functional.core import Number, call
 from graphc.ops.functional.joining import concat
-from graphc.ops.functional.shapes import broadcast_to
+from graphc.ops.functional.shapes import broadcast_to, whole_numbers
 from graphc.ops.functional.slicing import gather, getitem
 from graphc.ops.tensor.tensor import Tensor
 
@@ -40,8 +40,11 @@ def pad(
     padding = paddings if padding is None else padding
     if isinstance(padding, Tensor):
         padding = padding.asnumpy().tolist()
+    padding = padding if isinstance(padding, (tuple, list)) else whole_numbers("pad", "padding", padding)
     if padding and isinstance(padding[0], (tuple, list)):
         pairs = [tuple(p) for p in padding]
+    elif len(padding) % 2:
+        raise ArgumentValueError(f"pad: padding must come in pairs (before, after), got {padding}", loc=user_loc())
     else:
         given = [tuple(padding[i : i + 2]) for i in range(0, len(padding), 2)]
         pairs = [(0, 0)] * (input_x.ndim - len(given)) + given[::-1]
@@ -116,8 +119,13 @@ def _stretch(x: Tensor, axis: int, places: Any) -> Tensor | None:
 
 def mirror_pad(input_x: Tensor, paddings: Any, mode: str) -> Tensor:
     """x continued beyond its borders by its mirror image: SYMMETRIC repeats the border, REFLECT does not."""
-    pads = np.asarray(paddings.asnumpy() if isinstance(paddings, Tensor) else paddings).tolist()
-    return continued(input_x, pads, "symmetric" if mode == "SYMMETRIC" else "reflect")
+    pads = np.asarray(paddings.asnumpy() if isinstance(paddings, Tensor) else paddings)
+    if pads.shape != (input_x.ndim, 2):
+        raise ShapeError(
+            f"mirror_pad: paddings have the shape {pads.shape}, expected {(input_x.ndim, 2)} for {input_x.tensor_type}",
+            loc=user_loc(),
+        )
+    return continued(input_x, pads.tolist(), "symmetric" if mode == "SYMMETRIC" else "reflect")
 
 
 def pad_by_axes(x: Tensor, paddings: Any, constant_value: Any, mode: str, paddings_contiguous: bool) -> Tensor:

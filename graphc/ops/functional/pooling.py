@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ir.types import FLOATS, INTEGERS
 from graphc.ops.functional.conv import padded_ends, triple
 from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.elementwise import (
@@ -121,6 +122,8 @@ def _checked(owner: str, x: Tensor, axes: int, flags: dict[str, Any]) -> Tensor:
             raise ArgumentTypeError(f"{owner}: {name} must be a bool, got {type(flag).__name__}", loc=user_loc())
     if tensor.ndim != axes + 2:
         raise ShapeError(f"{owner}: x is {tensor.tensor_type}, expected {axes + 2} axes", loc=user_loc())
+    if tensor.tensor_type.dtype not in (*FLOATS, *INTEGERS):
+        raise DTypeError(f"{owner}: x is {tensor.tensor_type}, expected real numbers", loc=user_loc())
     return tensor
 
 
@@ -270,6 +273,7 @@ def pool3d(
     "pad" with `pad_list`.
     """
     owner = f"{kind.capitalize()}Pool3D"
+    x = _checked(owner, x, 3, {})
     kernel, stride = triple(owner, "kernel_size", kernel_size), triple(owner, "strides", strides)
     mode = pad_mode.lower()
     if mode not in ("valid", "same", "pad"):

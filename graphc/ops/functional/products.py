@@ -12,7 +12,7 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Number, call, cast_to
 from graphc.ops.functional.elementwise import add, mul, sub
 from graphc.ops.functional.joining import concat
-from graphc.ops.functional.reduce import reduce_sum
+from graphc.ops.functional.reduce import reduce_sum, sum_
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, swapaxes, transpose
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.methods import method
@@ -152,8 +152,8 @@ def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Numb
 
 @method()
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """beta input + alpha times the sum of the products of the batch."""
-    return add(mul(input, beta), mul(reduce_sum(matmul(batch1, batch2), 0), alpha))
+    """beta input + alpha times the sum of the products of the batch; of integers in int64, as `sum`."""
+    return add(mul(input, beta), mul(sum_(matmul(batch1, batch2), 0), alpha))
 
 
 def kron(input: Tensor, other: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Tensor
 
@@ -141,6 +142,8 @@ def not_in_dict(key: Any, data: dict[Any, Any]) -> bool:
 def scalar_cast(input_x: Any, input_y: Any) -> Any:
     """A number as int, float or bool, by a dtype."""
     name = to_name(input_y)
+    if "float" not in name and not math.isfinite(input_x):
+        raise ArgumentValueError(f"scalar_cast: {input_x} is no {name}", loc=user_loc())
     return bool(input_x) if name == "bool" else float(input_x) if "float" in name else int(input_x)
 
 

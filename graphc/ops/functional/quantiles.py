@@ -12,6 +12,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, Sha
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Axis, cast, cast_to, is_number
+from graphc.ops.functional.create import zeros
 from graphc.ops.functional.elementwise import (
     add,
     equal,
@@ -204,13 +205,13 @@ def nth_element(input: Tensor, n: Any, reverse: bool = False) -> Tensor:
 def median_of(
     x: Tensor, global_median: bool = False, axis: int = 0, keep_dims: bool = False, ignore_nan: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """(the lower median, its int64 place) along an axis, or with `global_median` in the flattened tensor."""
+    """(the lower median, its int64 place) along an axis, or with `global_median` of all, whose place is 0."""
     find = nanmedian if ignore_nan else median
     if not global_median:
         return find(x, axis, keep_dims)
-    value, where = find(reshape(x, (-1,)), 0)
+    value, _ = find(reshape(x, (-1,)), 0)
     shape = (1,) * x.ndim if keep_dims else ()
-    return reshape(value, shape), reshape(where, shape)
+    return reshape(value, shape), zeros(shape, "int64")
 
 
 # ---- means

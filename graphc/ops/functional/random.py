@@ -21,11 +21,11 @@ from graphc.ops.functional.elementwise import (
     neg,
     sub,
 )
+from graphc.ops.functional.in_place import assign_add
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import as_shape
 from graphc.ops.functional.slicing import gather
 from graphc.ops.functional.sorting import argsort
-from graphc.ops.functional.state import assign_add
 from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import drawing, generator

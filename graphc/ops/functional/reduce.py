@@ -21,10 +21,7 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def _reduction(op: str, x: Tensor, axis: Axis, keep_dims: bool) -> Tensor:
-    # MindSpore lets a tensor without axes be reduced along its first or last one.
-    axis = axis.tolist() if isinstance(axis, Tensor) else axis
-    axes = () if not x.ndim and axis in (0, -1, (0,), (-1,), [0], [-1]) else normalize_axes(op, axis, x.ndim)
-    return call(op, x, axis=axes, keep_dims=bool(keep_dims))
+    return call(op, x, axis=normalize_axes(op, axis, x.ndim), keep_dims=bool(keep_dims))
 
 
 def reduce_sum(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:

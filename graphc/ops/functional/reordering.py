@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.errors import ArgumentValueError, user_loc
+from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import cast
@@ -13,7 +13,7 @@ from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import less, sub
 from graphc.ops.functional.joining import concat, stack, unstack
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape
+from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape, whole_numbers
 from graphc.ops.functional.slicing import gather, getitem
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -56,7 +56,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Elements moved along axes, those beyond the end coming in at the beginning; flattened without axes."""
     if dims is None:
         return reshape(roll(reshape(input, (-1,)), shifts, 0), input.shape)
-    moves, axes = ((v,) if isinstance(v, int) else tuple(v) for v in (shifts, dims))
+    moves, axes = whole_numbers("roll", "shifts", shifts), whole_numbers("roll", "dims", dims)
     if len(moves) != len(axes):
         raise ArgumentValueError(
             f"roll: shifts are {len(moves)} and dims {len(axes)}, expected as many of both", loc=user_loc()
@@ -75,7 +75,15 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int = 0) -> Tensor:
     """The first seq_lengths[i] entries of axis seq_dim in reverse order, for each entry i of batch_dim."""
     moved = moveaxis(x, (batch_dim, seq_dim), (0, 1))
-    size = moved.shape[1]
+    count, size = moved.shape[:2]
+    if seq_lengths.shape != (count,):
+        raise ShapeError(
+            f"reverse_sequence: seq_lengths are {seq_lengths.tensor_type} for {count} entries of axis {batch_dim} of"
+            f" {x.tensor_type}",
+            loc=user_loc(),
+        )
+    if not count:
+        return x.value()
     lengths = expand_dims(cast(seq_lengths, "int32"), 1)
     places = arange(0, size, dtype="int32")
     index = select(less(places, lengths), sub(sub(lengths, 1), places), places)

@@ -13,7 +13,7 @@ from graphc.ops.functional.adaptive_pooling import adaptive
 from graphc.ops.functional.core import call, cast
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_mean
-from graphc.ops.functional.shapes import transpose
+from graphc.ops.functional.shapes import transpose, whole_numbers
 from graphc.ops.functional.slicing import gather
 from graphc.ops.tensor.tensor import Tensor
 
@@ -206,7 +206,7 @@ def resize_area(images: Tensor, size: Any, align_corners: bool = False) -> Tenso
 
 def wanted_plane(size: Any) -> tuple[int, int]:
     """A height and a width, of numbers or a tensor that is known."""
-    sizes = tuple(int(s) for s in (size.asnumpy().tolist() if isinstance(size, Tensor) else size))
+    sizes = whole_numbers("resize", "size", size)
     if len(sizes) != 2 or min(sizes) < 1:
         raise ArgumentValueError(f"size must be a height and a width of at least 1, got {sizes}", loc=user_loc())
     return sizes[0], sizes[1]

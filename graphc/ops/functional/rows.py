@@ -11,7 +11,7 @@ from graphc.ops.functional.elementwise import greater_equal, less, logical_and
 from graphc.ops.functional.index import as_index
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.sorting import argsort, searchsorted
-from graphc.ops.functional.state import assign
+from graphc.ops.functional.state import assign_parameter
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
@@ -49,4 +49,4 @@ def merged_rows(x: RowTensor) -> RowTensor:
 
 def assign_rows(table: Parameter, indices: Tensor, values: Tensor) -> Tensor:
     """Write rows of a table; those whose index is out of range are left out."""
-    return assign(table, call("Scatter", table, indices, values, axis=0, mode="update"))
+    return assign_parameter(table, call("Scatter", table, indices, values, axis=0, mode="update"))

@@ -25,7 +25,7 @@ from graphc.ops.functional.index import (
 )
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.functional.slicing import wrapped
-from graphc.ops.functional.state import assign
+from graphc.ops.functional.state import assign_parameter
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -133,7 +133,7 @@ def _rows(name: str, x: Any) -> int:
 
 def _written(x: Tensor, made: Tensor) -> Tensor:
     if isinstance(x, Parameter):
-        return assign(x, made)
+        return assign_parameter(x, made)
     write(x, ..., made)
     return x
 
@@ -215,8 +215,11 @@ def _segments(owner: str, number: Any) -> int:
     return int(known)
 
 
-def segment(mode: str, input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
-    """Entries of the leading axes combined by segment: "add", or "max" and "min", whose empty segments hold the extremes."""
+def segment(mode: str, input_x: Tensor, segment_ids: Tensor, num_segments: int, finite: bool = True) -> Tensor:
+    """Entries of the leading axes combined by segment: "add", or "max" and "min", whose empty segments hold the extremes.
+
+    finite: that of floats is a number, as in MindSpore, where a segment of nothing but -inf has it as its maximum, too.
+    """
     ids = as_index(segment_ids)
     if input_x.shape[: ids.ndim] != ids.shape:
         raise ShapeError(
@@ -240,7 +243,8 @@ def segment(mode: str, input_x: Tensor, segment_ids: Tensor, num_segments: int) 
             if real
             else np.iinfo(input_x.tensor_type.numpy)
         )
-        start = broadcast_to(Tensor(kind.min if mode == "max" else kind.max, input_x.dtype), shape)
+        extreme = (kind.min, kind.max) if finite or not real else (-np.inf, np.inf)
+        start = broadcast_to(Tensor(extreme[mode == "min"], input_x.dtype), shape)
     return call("Scatter", start, ids, input_x, axis=0, mode=mode)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +29,27 @@ def as_shape(shape: Any) -> tuple[int, ...]:
             raise ArgumentTypeError(f"a shape consists of integers, got a tensor {shape.tensor_type}", loc=user_loc())
         shape = array.tolist()
     return tuple(_as_size(d) for d in shape)
+
+
+def whole_numbers(owner: str, name: str, value: Any) -> tuple[int, ...]:
+    """An argument of integers: one, a tuple or list, or a tensor of them that is known. ArgumentTypeError for others."""
+    given = _plain(value)
+    known = [_plain(i) for i in given] if isinstance(given, (tuple, list, range)) else [given]
+    if any(isinstance(i, (bool, np.bool_, Tensor)) or not hasattr(i, "__index__") for i in known):
+        raise ArgumentTypeError(
+            f"{owner}: {name} must be an int or a tuple of them, got {_shown(value)}", loc=user_loc()
+        )
+    return tuple(operator.index(i) for i in known)
+
+
+def _plain(value: Any) -> Any:
+    """The numbers of a tensor or array that is known, Python's own; anything else as it is."""
+    array = value.array if isinstance(value, Tensor) else value
+    return array.tolist() if isinstance(array, np.ndarray) else value
+
+
+def _shown(value: Any) -> str:
+    return f"a tensor {value.tensor_type}" if isinstance(value, Tensor) else repr(value)
 
 
 def _as_size(size: Any) -> int:
@@ -135,11 +157,13 @@ def permute(input: Tensor, axis: Any, *more: Any) -> Tensor:
 @method("moveaxis", "movedim")
 def moveaxis(x: Tensor, source: Any, destination: Any) -> Tensor:
     """Axes moved to other places; the others keep their order."""
-    sources, targets = ((a,) if isinstance(a, int) else tuple(a) for a in (source, destination))
+    sources, targets = (whole_numbers("moveaxis", n, a) for n, a in (("source", source), ("destination", destination)))
     if len(sources) != len(targets):
         raise ArgumentValueError(f"moveaxis: {len(sources)} axes cannot go to {len(targets)} places", loc=user_loc())
-    given = [check_axis("moveaxis", a, x.ndim) for a in sources]
-    wanted = dict(zip((check_axis("moveaxis", a, x.ndim) for a in targets), given, strict=True))
+    given, places = ([check_axis("moveaxis", a, x.ndim) for a in axes] for axes in (sources, targets))
+    if len(set(given)) < len(given) or len(set(places)) < len(places):
+        raise ArgumentValueError(f"moveaxis: {sources} to {targets} names an axis twice", loc=user_loc())
+    wanted = dict(zip(places, given, strict=True))
     rest = iter(i for i in range(x.ndim) if i not in given)
     perm = tuple(wanted[i] if i in wanted else next(rest) for i in range(x.ndim))
     return x.value() if perm == tuple(range(x.ndim)) else transpose(x, perm)

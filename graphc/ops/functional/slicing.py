@@ -86,6 +86,11 @@ def select_at(input: Tensor, dim: int, index: int) -> Tensor:
 
 def slice_(input_x: Tensor, begin: Sequence[int], size: Sequence[int]) -> Tensor:
     """`size` entries of each axis from `begin`; -1 takes what is left."""
+    if not len(begin) == len(size) == input_x.ndim:
+        raise ArgumentValueError(
+            f"slice: begin {begin} and size {size} are not one number for each axis of {input_x.tensor_type}",
+            loc=user_loc(),
+        )
     last = [b + n if n != -1 else d for b, n, d in zip(begin, size, input_x.shape, strict=True)]
     for b, e, d in zip(begin, last, input_x.shape, strict=True):
         if not 0 <= b <= e <= d:
@@ -108,6 +113,11 @@ def strided_slice(
 ) -> Tensor:
     """x[begin:end:strides]. Bit i of a mask says of axis i: no begin, no end, `...`, a new axis, an index that removes it."""
     items: list[Any] = []
+    if not len(begin) == len(end) == len(strides) or 0 in [int(s) for s in strides]:
+        raise ArgumentValueError(
+            f"strided_slice: begin {begin}, end {end} and strides {strides} must be equally long, no stride 0",
+            loc=user_loc(),
+        )
     for i, (b, e, s) in enumerate(zip(begin, end, strides, strict=True)):
         if ellipsis_mask >> i & 1:
             items.append(Ellipsis)

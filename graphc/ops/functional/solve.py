@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.errors import ShapeError, user_loc
-from graphc.ops.functional.core import call
+from graphc.ir.types import HALVES, INTEGERS
+from graphc.ops.functional.core import call, cast
 from graphc.ops.functional.create import eye
 from graphc.ops.functional.diagonals import diagonal
 from graphc.ops.functional.elementwise import abs_, less, log, mul, sign
@@ -19,11 +20,17 @@ from graphc.ops.tensor.tensor import Tensor
 # ---- linear algebra
 
 
-def matrices(owner: str, x: Tensor) -> int:
-    """The size of square float matrices. ShapeError for anything else."""
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not x.tensor_type.is_float:
+def matrices(owner: str, x: Tensor, integers: bool = False) -> int:
+    """The size of square matrices of floats, or integers. ShapeError for anything else."""
+    known = x.tensor_type.is_float or (integers and x.tensor_type.dtype in INTEGERS)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not known:
         raise ShapeError(f"{owner}: x is {x.tensor_type}, expected square float matrices", loc=user_loc())
     return x.shape[-1]
+
+
+def whole(x: Tensor) -> Tensor:
+    """What a decomposition is computed of: halves in float32, everything else as it is."""
+    return cast(x, "float32") if x.tensor_type.dtype in HALVES else x
 
 
 def solved(a: Tensor, b: Tensor, transposed: bool = False) -> Tensor:

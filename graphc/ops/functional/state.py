@@ -8,16 +8,14 @@ from typing import Any
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.core import Operand, call, cast_to, is_number, number
-from graphc.ops.functional.elementwise import add, sub
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.ops.tensor.tree import map_tensors
 
 
-def assign(variable: Parameter, value: Operand) -> Tensor:
-    """Write `value` into a parameter, cast to its dtype; returns the new value. DTypeError for float64, and for floats that
-    would become integers.
+def assign_parameter(variable: Parameter, value: Operand) -> Tensor:
+    """Write `value` into a parameter, as `as_held` makes it; returns the new value.
 
     What `depend` made of a parameter is still that parameter: it is written after what it depends on.
     """
@@ -26,17 +24,7 @@ def assign(variable: Parameter, value: Operand) -> Tensor:
         variable, wait = held, variable.after
     if not isinstance(variable, Parameter):
         raise ArgumentTypeError(f"assign needs a Parameter, got {type(variable).__name__}", loc=user_loc())
-    tensor = number(value, variable.tensor_type.dtype) if is_number(value) else as_tensor(value)
-    if not _fits(tensor.tensor_type.dtype, variable.tensor_type.dtype):
-        raise DTypeError(
-            f"assign: a {tensor.tensor_type.dtype} value cannot go into parameter {variable.name!r}, which is"
-            f" {variable.tensor_type}",
-            loc=user_loc(),
-            help="cast it first",
-        )
-    if tensor.shape != variable.shape and tensor.size == variable.size == 1:
-        tensor = reshape(tensor, variable.shape)
-    tensor = cast_to(tensor, variable.tensor_type.dtype)
+    tensor = as_held(variable, value)
     active = dispatch.recorder.get()
     if active is not None:
         return active.assign(variable, active.depend_on(tensor, wait))
@@ -48,22 +36,29 @@ def assign(variable: Parameter, value: Operand) -> Tensor:
     return variable.set_data(tensor).value()
 
 
+def as_held(variable: Tensor, value: Operand) -> Tensor:
+    """A value as a parameter or tensor can hold it: cast to its dtype, a single element in its shape. DTypeError for float64,
+    and for floats that would become integers.
+    """
+    tensor = number(value, variable.tensor_type.dtype) if is_number(value) else as_tensor(value)
+    if not _fits(tensor.tensor_type.dtype, variable.tensor_type.dtype):
+        name = f"parameter {variable.name!r}" if isinstance(variable, Parameter) else "a tensor"
+        raise DTypeError(
+            f"assign: a {tensor.tensor_type.dtype} value cannot go into {name}, which is {variable.tensor_type}",
+            loc=user_loc(),
+            help="cast it first",
+        )
+    if tensor.shape != variable.shape and tensor.size == variable.size == 1:
+        tensor = reshape(tensor, variable.shape)
+    return cast_to(tensor, variable.tensor_type.dtype)
+
+
 def _fits(dtype: str, wanted: str) -> bool:
     """Whether a value of one dtype is cast to another when it is assigned: not float64, no float to an integer or bool, and
     no integer to a bool.
     """
     kinds = {"bool": 0, "float64": 3, **dict.fromkeys(("float16", "bfloat16", "float32"), 2)}
     return kinds.get(dtype, 1) <= kinds.get(wanted, 1)
-
-
-def assign_add(variable: Parameter, value: Operand) -> Tensor:
-    """variable += value."""
-    return assign(variable, add(variable, value))
-
-
-def assign_sub(variable: Parameter, value: Operand) -> Tensor:
-    """variable -= value."""
-    return assign(variable, sub(variable, value))
 
 
 def depend(value: Any, expr: Any) -> Any:
@@ -101,9 +96,6 @@ def all_finite(inputs: Sequence[Tensor]) -> Tensor:
 
 __all__ = [
     "all_finite",
-    "assign",
-    "assign_add",
-    "assign_sub",
     "clear_float_status",
     "depend",
     "get_float_status",

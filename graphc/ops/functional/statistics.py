@@ -42,11 +42,11 @@ def var(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False)
 
 
 def share_of(count: int, other: int, beside: Tensor) -> Any:
-    """One size divided by another, NaN for zero; where the run tells them a tensor of the dtype of the one beside it."""
+    """One size divided by another, infinite for zero; where the run tells them a tensor of the dtype of the one beside it."""
     if isinstance(count, Deferred) or isinstance(other, Deferred):
         parts = (cast(x.tensor() if isinstance(x, Deferred) else x, beside.tensor_type.dtype) for x in (count, other))
         return div(*parts)
-    return count / other if other else math.nan
+    return count / other if other else math.inf
 
 
 def std(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
@@ -71,9 +71,13 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 @method()
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-    """The covariances of the rows of a matrix, whose columns are observations with weights."""
+    """The covariances of the rows of a matrix, whose columns are observations with weights; of one row its variance.
+
+    Of halves in float32. The sum of squares is divided by the number of observations less the correction, or by 0.
+    """
     real_only("cov", input)
     x = as_float(input if input.ndim == 2 else reshape(input, (1, -1)))
+    x = cast(x, "float32") if x.tensor_type.dtype in ("float16", "bfloat16") else x
     n = x.shape[1]
     weights: Any = None
     for given in (fweights, aweights):
@@ -81,16 +85,16 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
             weights = cast(given, x.dtype) if weights is None else mul(weights, given)
     if weights is None:
         centred = sub(x, reduce_mean(x, 1, keep_dims=True))
-        total: Any = float(n - correction)
+        total: Any = float(max(n - correction, 0))
         right = centred
     else:
         whole = reduce_sum(weights)
         centred = sub(x, div(reduce_sum(mul(x, weights), 1, keep_dims=True), whole))
         right = mul(centred, weights)
         spread: Any = 1.0 if aweights is None else div(reduce_sum(mul(weights, aweights)), whole)
-        total = sub(whole, spread * float(correction))
+        total = maximum(sub(whole, spread * float(correction)), 0.0)
     made = div(matmul(centred, right, False, True), total)
-    return made if input.ndim == 2 else reshape(made, ())
+    return reshape(made, ()) if made.size == 1 else made
 
 
 @method()

@@ -7,6 +7,7 @@ from typing import Any
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.blocks import batch_to_space_nd, space_to_batch_nd
 from graphc.ops.functional.counting import bincount_of_size, confusion_matrix, histogram_fixed_width, segment_rows
 from graphc.ops.functional.dynamic import known_values
@@ -109,7 +110,7 @@ MaskedScatter = declare("MaskedScatter", masked_scatter)
 
 def _add_along(input_x: Tensor, indices: Tensor, update: Tensor, axis: int) -> Tensor:
     """x with `update` added to the elements at places along an axis."""
-    return with_elements("add", input_x, axis % input_x.ndim, indices, update)
+    return with_elements("add", input_x, check_axis("ScatterAddWithAxis", axis, input_x.ndim), indices, update)
 
 
 ScatterAddWithAxis = declare("ScatterAddWithAxis", _add_along, axis=0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import HALVES
 from graphc.ops import functional as F
+from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.describe import numel
 from graphc.ops.functional.distributions import sizes
 from graphc.ops.functional.normalization import lrn
@@ -180,9 +181,9 @@ def _layer_norm(
     """(y, mean, variance): x standardized over the axes from begin_norm_axis, times gamma plus beta; the mean and the variance
     are float32.
     """
-    begin = begin_norm_axis % x.ndim
+    begin = check_axis("LayerNorm: begin_norm_axis", begin_norm_axis, x.ndim)
     mean, variance = F.moments(F.cast(x, "float32") if x.tensor_type.dtype in HALVES else x, list(range(begin, x.ndim)))
-    first = begin_params_axis % x.ndim
+    first = check_axis("LayerNorm: begin_params_axis", begin_params_axis, x.ndim)
     shape = (*(1,) * first, *x.shape[first:])
     gamma, beta = (
         F.reshape(p, shape) if p.shape != shape and p.size == numel(x[(0,) * first]) else p for p in (gamma, beta)
@@ -319,11 +320,13 @@ KLDivLoss = declare("KLDivLoss", _kl_div, reduction="mean")
 
 
 def _nll(logits: Tensor, labels: Tensor, weight: Tensor, reduction: str, ignore_index: int) -> tuple[Tensor, Tensor]:
-    """(loss, sum of the weights of the labels); the weights get no gradient."""
+    """(loss, sum of the weights of the labels), in the dtype of the logits; the weights get no gradient."""
+    if not logits.tensor_type.is_float:
+        raise DTypeError(f"NLLLoss: logits are {logits.tensor_type}, expected floats", loc=user_loc())
     weight = F.stop_gradient(weight)
     loss = F.nll_loss(logits, labels, weight, ignore_index, reduction)
     counted = F.select(F.equal(labels, ignore_index), 0.0, F.gather(weight, labels, 0))
-    return loss, F.reduce_sum(counted)
+    return F.cast(loss, logits.dtype), F.cast(F.reduce_sum(counted), logits.dtype)
 
 
 NLLLoss = declare("NLLLoss", _nll, reduction="mean", ignore_index=-100)

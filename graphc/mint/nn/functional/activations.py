@@ -34,8 +34,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """input where positive, else alpha (exp(input) - 1)."""
-    made = ops.where(input > 0, input, alpha * ops.expm1(ops.minimum(input, 0.0)))
-    return _result("elu", input, made, inplace)
+    return _result("elu", input, ops.elu(input, alpha), inplace)
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
@@ -104,26 +103,30 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def threshold(input: Tensor, threshold: Any, value: Any, inplace: bool = False) -> Tensor:
-    """input where it is greater than threshold, else value."""
-    return _result("threshold", input, ops.threshold(input, threshold, value), inplace)
+    """input where it is greater than threshold, or NaN, else value."""
+    kept = ops.logical_not(ops.less_equal(input, threshold))
+    return _result("threshold", input, ops.where(kept, input, ops.cast(value, input.dtype)), inplace)
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
     """exp(input) over its sum along an axis, by default 0 for 0, 1 and 3 axes, else 1; dtype: what it is cast to before."""
-    return ops.softmax(_cast(input, dtype), _axis(input, dim))
+    return _along(ops.softmax, _cast(input, dtype), dim)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`."""
-    return ops.log_softmax(_cast(input, dtype), _axis(input, dim))
+    return _along(ops.log_softmax, _cast(input, dtype), dim)
 
 
 def _cast(input: Tensor, dtype: Any) -> Tensor:
     return input if dtype is None else ops.cast(input, dtype)
 
 
-def _axis(input: Tensor, dim: int | None) -> int:
-    return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
+def _along(function: Any, input: Tensor, dim: int | None) -> Tensor:
+    """A function along an axis; a tensor without axes is one of one element."""
+    axis = dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
+    made: Tensor = function(input if input.ndim else ops.reshape(input, (1,)), axis)
+    return made if input.ndim else ops.reshape(made, ())
 
 
 __all__ = [

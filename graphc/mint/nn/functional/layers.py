@@ -11,7 +11,6 @@ from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.mint.shapes import flatten
 from graphc.ops import embedding, fold, group_norm, pixel_shuffle, unfold
 from graphc.ops.functional.sliding import per_axis
-from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -51,8 +50,8 @@ def batch_norm(
 ) -> Tensor:
     """input [N, C, ...] standardized per channel, times weight plus bias, each [C].
 
-    training: by the statistics of the batch, to which the running ones, Parameters or None, move by momentum. Otherwise by the
-    running ones.
+    training: by the statistics of the batch, to which the running ones, Parameters, tensors or None, move by momentum.
+    Otherwise by the running ones.
     """
     if running_mean is None or running_var is None:
         if not training or running_mean is not running_var:
@@ -60,13 +59,7 @@ def batch_norm(
                 "batch_norm: running_mean and running_var are both None while training only", loc=user_loc()
             )
         fresh = ops.zeros(input.shape[1:2], "float32")
-        return ops.batch_norm(input, fresh, fresh, weight, bias, True, momentum, eps)
-    for name, held in (("running_mean", running_mean), ("running_var", running_var)):
-        moved = training and not (isinstance(momentum, (int, float)) and momentum == 0)
-        if moved and not isinstance(held, Parameter):
-            raise ArgumentTypeError(
-                f"batch_norm: {name} is a Tensor, and training changes it", loc=user_loc(), help="make it a Parameter"
-            )
+        return ops.batch_norm(input, fresh, fresh, weight, bias, True, 0.0, eps)
     return ops.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from graphc import ops
-from graphc.ops import cosine_embedding_loss, cross_entropy, l1_loss, mse_loss, soft_margin_loss
-from graphc.ops.functional.loss import reduced
+from graphc.ops import cross_entropy, l1_loss, mse_loss, soft_margin_loss
+from graphc.ops.functional.core import as_float
+from graphc.ops.functional.loss import cosine_loss, reduced
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -24,6 +25,17 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`binary_cross_entropy` of sigmoid(input), without overflow; pos_weight: a factor for the first term."""
     return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1, with the cosine along axis 1, or the only one; reduced.
+
+    That of a zero vector is 0.
+    """
+    axis = 1 if input1.ndim > 1 else 0
+    return cosine_loss(as_float(input1), as_float(input2), target, margin, reduction, axis, 1e-12)
 
 
 def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:

@@ -1,0 +1,68 @@
+"""Operands and arguments that fit no function are refused by name, not by what fails inside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphc import Tensor, mint, ops
+
+ONE, ROW = Tensor(1.0), Tensor([1.0, 2.0])
+CUBE = Tensor(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
+
+REFUSED = {
+    "roll: shifts must be an int or a tuple of them, got 2.0": lambda: ops.roll(ROW, 2.0),
+    "moveaxis: source must be an int": lambda: ops.movedim(CUBE, 0.0, 1),
+    "names an axis twice": lambda: ops.movedim(CUBE, (0, 2), (0, 0)),
+    "tensor_split: indices_or_sections must be an int": lambda: ops.tensor_split(ROW, 2.0),
+    "repeat_interleave: repeats must be an int": lambda: mint.repeat_interleave(ROW, 2.0),
+    "is not in range|out of range": lambda: ops.diag_embed(ROW, 0, 5, 0),
+    "diag_embed: input is": lambda: ops.diag_embed(ONE),
+    "diagflat: offset must be an int": lambda: ops.diagflat(ROW, 1.0),
+    "select_scatter: index 7 is out of range for axis 0": lambda: ops.select_scatter(CUBE, CUBE[0], 0, 7),
+    "slice_scatter: step must not be 0": lambda: ops.slice_scatter(CUBE, CUBE, step=0),
+    "strided_slice: .* no stride 0": lambda: ops.strided_slice(ROW, (0,), (2,), (0,)),
+    "slice: .* are not one number for each axis": lambda: ops.slice(CUBE, (0, 0), (1, 1)),
+    "batch_dot: axes must be one axis or two": lambda: ops.batch_dot(CUBE, CUBE, (1, 1, 1)),
+    "matrix_band_part: x is": lambda: ops.MatrixBandPart()(ROW, 1, 1),
+    "matrix_diag_part: x is": lambda: ops.matrix_diag_part(ROW),
+    "matrix_set_diag: x is": lambda: ops.matrix_set_diag(ROW, ROW),
+    "lu_unpack: LU_data is": lambda: ops.lu_unpack(ROW, Tensor([1], "int32")),
+    "depth_to_space: x is .* expected .N, C, H, W.": lambda: ops.DepthToSpace(1)(CUBE),
+    "space_to_depth: x is .* expected .N, C, H, W.": lambda: ops.SpaceToDepth(1)(CUBE),
+    "reverse_sequence: seq_lengths are": lambda: ops.reverse_sequence(CUBE, Tensor([1]), 1, 0),
+    "LayerNorm: begin_norm_axis": lambda: ops.LayerNorm()(ONE, ONE, ONE),
+    "ScatterAddWithAxis: axis 3 is out of range": lambda: ops.operations.array_ops.ScatterAddWithAxis(3)(ROW, ROW, ROW),
+    "MaxPool3D: x is .* expected 5 axes": lambda: ops.MaxPool3D(2)(CUBE),
+    "AvgPool3D: x is .* expected 5 axes": lambda: ops.AvgPool3D(2)(CUBE),
+    "max_pool2d: x is .* expected real numbers": lambda: ops.max_pool2d(Tensor(np.ones((1, 1, 2, 2), bool)), 2),
+    "multi_margin_loss: .* class numbers": lambda: ops.multi_margin_loss(CUBE[0], Tensor([True, True, False])),
+    "NLLLoss: logits are .* expected floats": lambda: ops.NLLLoss()(Tensor([[1]]), Tensor([0], "int32"), ROW[:1]),
+    "pad: padding must come in pairs": lambda: ops.pad(CUBE, (1, 1, 1), "reflect"),
+    "mirror_pad: paddings have the shape": lambda: ops.mirror_pad(CUBE, ((1, 1),), "REFLECT"),
+    "resize: size must be an int": lambda: ops.ResizeNearestNeighborV2()(CUBE[None], 2.5),
+    "arange: .* must be finite": lambda: mint.arange(float("nan")),
+    "scalar_cast: nan is no int64": lambda: ops.scalar_cast(float("nan"), "int64"),
+    "tuple_to_array needs numbers of one type": lambda: ops.tuple_to_array(1),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_fits_no_function_is_refused_by_name(message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        REFUSED[message]()
+
+
+def test_what_fits_after_all():
+    assert ops.sequence_mask(Tensor(np.zeros(0, np.int32))).shape == (0, 0)
+    assert ops.reverse_sequence(CUBE[:0], Tensor(np.zeros(0, np.int32)), 1, 0).shape == (0, 3, 4)
+    assert mint.tile(ROW, 2).asnumpy().tolist() == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_decompositions_of_what_is_not_finite_are_nan(value):
+    both = np.stack([np.eye(2), np.full((2, 2), value)]).astype(np.float32)
+    s, u, v = (x.asnumpy() for x in ops.svd(Tensor(both)))
+    for made in (s, u, v, ops.pinv(Tensor(both)).asnumpy()):
+        assert np.isfinite(made[0]).all()
+        assert np.isnan(made[1]).all()
