@@ -21,7 +21,7 @@ from graphc.dataset.vision.adjust import (
 from graphc.dataset.vision.affine import RandomAffine
 from graphc.dataset.vision.base import Border, Inter
 from graphc.dataset.vision.channels import ConvertColor, ConvertMode
-from graphc.dataset.vision.coding import Decode, ToPIL
+from graphc.dataset.vision.coding import Decode, ToNumpy, ToPIL, ToType
 from graphc.dataset.vision.color import RandomColorAdjust
 from graphc.dataset.vision.filters import GaussianBlur, RandomErasing
 from graphc.dataset.vision.fixed import (
@@ -49,6 +49,8 @@ from graphc.dataset.vision.geometry import (
     RandomVerticalFlip,
     Resize,
 )
+from graphc.dataset.vision.hsv import HsvToRgb, RgbToHsv
+from graphc.dataset.vision.linear import LinearTransformation, NormalizePad, RandomLighting
 from graphc.dataset.vision.pixels import HWC2CHW, CutOut, MixUpBatch, Normalize, Rescale, ToTensor
 from graphc.dataset.vision.tones import (
     AutoContrast,
@@ -86,10 +88,13 @@ __all__ = [
     "GaussianBlur",
     "Grayscale",
     "HorizontalFlip",
+    "HsvToRgb",
     "Inter",
     "Invert",
+    "LinearTransformation",
     "MixUpBatch",
     "Normalize",
+    "NormalizePad",
     "Pad",
     "PadToSize",
     "Posterize",
@@ -105,6 +110,7 @@ __all__ = [
     "RandomGrayscale",
     "RandomHorizontalFlip",
     "RandomInvert",
+    "RandomLighting",
     "RandomPosterize",
     "RandomResizedCrop",
     "RandomRotation",
@@ -114,13 +120,16 @@ __all__ = [
     "Rescale",
     "Resize",
     "ResizedCrop",
+    "RgbToHsv",
     "Rotate",
     "SliceMode",
     "SlicePatches",
     "Solarize",
     "TenCrop",
+    "ToNumpy",
     "ToPIL",
     "ToTensor",
+    "ToType",
     "VerticalFlip",
 ]  # fmt: skip
 
