@@ -23,6 +23,18 @@ from graphc.dataset.vision.base import Border, Inter
 from graphc.dataset.vision.channels import ConvertColor, ConvertMode
 from graphc.dataset.vision.coding import Decode, ToNumpy, ToPIL, ToType
 from graphc.dataset.vision.color import RandomColorAdjust
+from graphc.dataset.vision.files import (
+    ImageReadMode,
+    encode_jpeg,
+    encode_png,
+    get_image_num_channels,
+    get_image_size,
+    read_file,
+    read_image,
+    write_file,
+    write_jpeg,
+    write_png,
+)
 from graphc.dataset.vision.filters import GaussianBlur, RandomErasing
 from graphc.dataset.vision.fixed import (
     Affine,
@@ -89,6 +101,7 @@ __all__ = [
     "Grayscale",
     "HorizontalFlip",
     "HsvToRgb",
+    "ImageReadMode",
     "Inter",
     "Invert",
     "LinearTransformation",
@@ -131,6 +144,15 @@ __all__ = [
     "ToTensor",
     "ToType",
     "VerticalFlip",
+    "encode_jpeg",
+    "encode_png",
+    "get_image_num_channels",
+    "get_image_size",
+    "read_file",
+    "read_image",
+    "write_file",
+    "write_jpeg",
+    "write_png",
 ]  # fmt: skip
 
 accept(globals(), __all__, __name__)
