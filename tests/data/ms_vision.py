@@ -15,7 +15,10 @@ NOISE = (np.arange(14 * 22 * 3) ** 2 * 31 % 1021 % 256).astype(np.uint8).reshape
 SHARES = (NOISE / 255).astype(np.float32)
 SQUARE = np.arange(144).reshape(12, 12) % 7 - 3.0
 TRANSFORMS = [
-    *(f"V.RgbToHsv(True)({x})" for x in ("NOISE", "SHARES", "FLOAT", "NOISE.astype(np.int32)", "np.stack([IMAGE, DIM])")),
+    *(
+        f"V.RgbToHsv(True)({x})"
+        for x in ("NOISE", "SHARES", "FLOAT", "NOISE.astype(np.int32)", "np.stack([IMAGE, DIM])")
+    ),
     *(f"V.RgbToHsv()({x}.transpose(2, 0, 1))" for x in ("NOISE", "SHARES")),
     "V.RgbToHsv()(np.stack([IMAGE, DIM]).transpose(0, 3, 1, 2))",
     "V.RgbToHsv(True)(FLAT)",
@@ -47,8 +50,13 @@ REFUSED = [
         f"V.{name}({a})({x})"
         for name in ("RgbToHsv", "HsvToRgb")
         for a, x in (
-            ("True", "GRAY"), ("True", "RGBA"), ("", "IMAGE"), ("True", "PIL"), ("True", "np.zeros((0, 2, 3))"),
-            ("True", "np.array([[['a', 'b', 'c']]])"), ("True", "IMAGE[None, None]"),
+            ("True", "GRAY"),
+            ("True", "RGBA"),
+            ("", "IMAGE"),
+            ("True", "PIL"),
+            ("True", "np.zeros((0, 2, 3))"),
+            ("True", "np.array([[['a', 'b', 'c']]])"),
+            ("True", "IMAGE[None, None]"),
         )
     ),
     "V.RgbToHsv(True)(IMAGE > 100)",
@@ -56,20 +64,37 @@ REFUSED = [
     *(
         f"V.NormalizePad({a})"
         for a in (
-            "[256], [1]", "[1], [256]", "[1], ['a']", "[1], [True]", "[1], [0]", "[1, 2], [3]", "1, 2", "[1], [1], np.float32",
-            "[1], [1], 'float64'", "[1], [1], 'float32', 1",
+            "[256], [1]",
+            "[1], [256]",
+            "[1], ['a']",
+            "[1], [True]",
+            "[1], [0]",
+            "[1, 2], [3]",
+            "1, 2",
+            "[1], [1], np.float32",
+            "[1], [1], 'float64'",
+            "[1], [1], 'float32', 1",
         )
     ),
     *(
         f"V.NormalizePad({a})({x})"
         for a, x in (
-            ("[1, 2], [1, 2]", "IMAGE"), ("[1, 2, 3], [1, 2, 3]", "IMAGE.transpose(2, 0, 1)"), ("[1], [2]", "IMAGE[None]"),
-            ("[1], [2]", "np.arange(3)"), ("[1, 2], [1, 2]", "GRAY"), ("[1], [2], is_hwc=False", "GRAY"),
+            ("[1, 2], [1, 2]", "IMAGE"),
+            ("[1, 2, 3], [1, 2, 3]", "IMAGE.transpose(2, 0, 1)"),
+            ("[1], [2]", "IMAGE[None]"),
+            ("[1], [2]", "np.arange(3)"),
+            ("[1, 2], [1, 2]", "GRAY"),
+            ("[1], [2], is_hwc=False", "GRAY"),
         )
     ),
     *(
         f"V.LinearTransformation({a})"
-        for a in ("np.ones((2, 3)), np.zeros(2)", "np.ones((2, 2)), np.zeros(3)", "[[1]], np.zeros(1)", "np.ones((1, 1)), [1]")
+        for a in (
+            "np.ones((2, 3)), np.zeros(2)",
+            "np.ones((2, 2)), np.zeros(3)",
+            "[[1]], np.zeros(1)",
+            "np.ones((1, 1)), [1]",
+        )
     ),
     *(f"V.LinearTransformation(SQUARE, np.zeros(12))({x})" for x in ("IMAGE", "PIL")),
     *(f"V.RandomLighting({a})" for a in ("-1", "'a'", "None", "1e9")),

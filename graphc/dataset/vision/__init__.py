@@ -63,6 +63,7 @@ from graphc.dataset.vision.geometry import (
 )
 from graphc.dataset.vision.hsv import HsvToRgb, RgbToHsv
 from graphc.dataset.vision.linear import LinearTransformation, NormalizePad, RandomLighting
+from graphc.dataset.vision.perspective import Perspective, RandomPerspective
 from graphc.dataset.vision.pixels import HWC2CHW, CutOut, MixUpBatch, Normalize, Rescale, ToTensor
 from graphc.dataset.vision.tones import (
     AutoContrast,
@@ -110,6 +111,7 @@ __all__ = [
     "NormalizePad",
     "Pad",
     "PadToSize",
+    "Perspective",
     "Posterize",
     "RandomAdjustSharpness",
     "RandomAffine",
@@ -124,6 +126,7 @@ __all__ = [
     "RandomHorizontalFlip",
     "RandomInvert",
     "RandomLighting",
+    "RandomPerspective",
     "RandomPosterize",
     "RandomResizedCrop",
     "RandomRotation",

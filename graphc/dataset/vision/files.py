@@ -51,7 +51,8 @@ def get_image_num_channels(image: Any) -> int:
 def _array(owner: str, image: Any) -> Array:
     if not isinstance(image, np.ndarray):
         raise ArgumentTypeError(
-            f"{owner}: image must be an array of NumPy's or an image of Pillow's, got {type(image).__name__}", loc=user_loc()
+            f"{owner}: image must be an array of NumPy's or an image of Pillow's, got {type(image).__name__}",
+            loc=user_loc(),
         )
     if image.ndim < 2:
         raise DataError(f"{owner}: an image must have 2 axes or more, got {list(image.shape)}", code="GC201")
@@ -67,9 +68,7 @@ def write_file(filename: str, data: Any) -> None:
     """Write bytes, uint8 [n], an array or a tensor, into a file. DataError, a RuntimeError, if it cannot be written."""
     values = _given("write_file", "data", data)
     if values.dtype != np.uint8 or (values.size and values.ndim != 1):
-        raise DataError(
-            f"write_file: data must be uint8 [n], got {values.dtype} {list(values.shape)}", code="GC201"
-        )
+        raise DataError(f"write_file: data must be uint8 [n], got {values.dtype} {list(values.shape)}", code="GC201")
     _write("write_file", filename, values)
 
 
@@ -172,7 +171,8 @@ def _encoded(owner: str, image: Any, kind: str, **amount: int) -> Array:
     pixels = _given(owner, "image", image)
     if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (1, 3)):
         raise DataError(
-            f"{owner}: image must be uint8 [H, W], [H, W, 1] or [H, W, 3], got {pixels.dtype} {list(pixels.shape)}", code="GC201"
+            f"{owner}: image must be uint8 [H, W], [H, W, 1] or [H, W, 3], got {pixels.dtype} {list(pixels.shape)}",
+            code="GC201",
         )
     if not pixels.size:
         raise DataError(f"{owner}: the image {list(pixels.shape)} is empty", code="GC201")
@@ -185,7 +185,9 @@ def _encoded(owner: str, image: Any, kind: str, **amount: int) -> Array:
 
 def _given(owner: str, name: str, value: Any) -> Array:
     if not isinstance(value, np.ndarray) and not hasattr(value, "asnumpy"):
-        raise ArgumentTypeError(f"{owner}: {name} must be an array or a tensor, got {type(value).__name__}", loc=user_loc())
+        raise ArgumentTypeError(
+            f"{owner}: {name} must be an array or a tensor, got {type(value).__name__}", loc=user_loc()
+        )
     return to_array(value)
 
 

@@ -28,7 +28,8 @@ class _OfColours(WholeTransform):
         if values.ndim not in (4, 5) or values.shape[axis] != 3 or values.dtype.kind not in "iuf":
             wanted = "[H, W, 3] or [N, H, W, 3]" if self.is_hwc else "[3, H, W] or [N, 3, H, W]"
             raise ArgumentTypeError(
-                f"{owner}: an image must be numbers {wanted}, got {values.dtype} {list(values.shape[1:])}", loc=user_loc()
+                f"{owner}: an image must be numbers {wanted}, got {values.dtype} {list(values.shape[1:])}",
+                loc=user_loc(),
             )
         if not values.size:
             raise ArgumentValueError(f"{owner}: the image {list(values.shape[1:])} is empty", loc=user_loc())
@@ -55,9 +56,7 @@ class RgbToHsv(_OfColours):
             raise DataError("RgbToHsv: a pixel of negative values has no saturation: its largest is 0", code="GC201")
         share, apart = np.where(gray, 1, value), np.where(gray, 1, spread)
         red, green, blue = ((value - c) / apart for c in (first, second, third))
-        turns = np.where(
-            first == value, blue - green, np.where(second == value, 2.0 + red - blue, 4.0 + green - red)
-        )
+        turns = np.where(first == value, blue - green, np.where(second == value, 2.0 + red - blue, 4.0 + green - red))
         return np.where(gray, 0, (turns / 6.0) % 1.0), np.where(gray, 0, spread / share), value
 
 

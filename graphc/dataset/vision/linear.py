@@ -31,9 +31,7 @@ class NormalizePad(Normalize):
     def __init__(self, mean: Any, std: Any, dtype: str = "float32", is_hwc: bool = True) -> None:
         super().__init__(mean, std, is_hwc)
         if not isinstance(dtype, str):
-            raise ArgumentTypeError(
-                f"NormalizePad: dtype must be a str, got {type(dtype).__name__}", loc=user_loc()
-            )
+            raise ArgumentTypeError(f"NormalizePad: dtype must be a str, got {type(dtype).__name__}", loc=user_loc())
         if dtype not in ("float32", "float16"):
             raise ArgumentValueError(
                 f'NormalizePad: dtype must be "float32" or "float16", got {dtype!r}', loc=user_loc()
@@ -42,9 +40,7 @@ class NormalizePad(Normalize):
 
     def whole(self, values: Array) -> Array:
         if values.ndim not in (3, 4):
-            raise DataError(
-                f"NormalizePad: an image must have 2 or 3 axes, got {list(values.shape[1:])}", code="GC201"
-            )
+            raise DataError(f"NormalizePad: an image must have 2 or 3 axes, got {list(values.shape[1:])}", code="GC201")
         if values.ndim == 3 and not self.is_hwc:
             raise DataError("NormalizePad: an image [H, W] has no channels to come first: is_hwc", code="GC201")
         result = super().whole(values[..., None] if values.ndim == 3 else values)
@@ -62,7 +58,8 @@ class LinearTransformation(Transform):
         for name, value in (("transformation_matrix", transformation_matrix), ("mean_vector", mean_vector)):
             if not isinstance(value, np.ndarray):
                 raise ArgumentTypeError(
-                    f"LinearTransformation: {name} must be an array of NumPy's, got {type(value).__name__}", loc=user_loc()
+                    f"LinearTransformation: {name} must be an array of NumPy's, got {type(value).__name__}",
+                    loc=user_loc(),
                 )
         have, means = transformation_matrix.shape, mean_vector.shape
         if len(have) != 2 or have[0] != have[1] or means != have[:1]:
