@@ -75,8 +75,8 @@ def write_file(filename: str, data: Any) -> None:
 def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> Array:
     """The image in a file, JPEG, PNG, BMP, TIFF or PPM: uint8 [H, W, 3], or [H, W, 1] if it is gray or to be so.
 
-    An alpha is left out. UNCHANGED gives gray PNG files of 16 bits as uint16, and leaves JPEG files as they lie; the other modes turn
-    these as their EXIF says. DataError, a RuntimeError, for what is no such file.
+    An alpha is left out. UNCHANGED gives gray PNG files of 16 bits as uint16, and leaves JPEG files as they lie; the other modes
+    turn these as their EXIF says. DataError, a RuntimeError, for what is no such file.
     """
     if not isinstance(mode, ImageReadMode):
         raise ArgumentTypeError(f"read_image: mode must be one of ImageReadMode, got {mode!r}", loc=user_loc())

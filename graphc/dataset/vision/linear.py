@@ -9,7 +9,7 @@ import numpy as np
 from graphc.dataset.checks import number
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.transforms.base import Transform
-from graphc.dataset.vision.base import SIDE, ImageTransform, arrays_of, arrays_only, pillow
+from graphc.dataset.vision.base import SIDE, ImageTransform, arrays_only, pillow
 from graphc.dataset.vision.pixels import Normalize
 from graphc.dataset.vision.resample import as_dtype
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
@@ -26,7 +26,7 @@ _LIGHT = np.array([
 
 
 class NormalizePad(Normalize):
-    """Normalize, with one more channel of zeros at the end, in dtype "float32" or "float16". An image [H, W] becomes [H, W, 2]."""
+    """Normalize, with one more channel, of zeros, at the end, in dtype "float32" or "float16"; [H, W] becomes [H, W, 2]."""
 
     def __init__(self, mean: Any, std: Any, dtype: str = "float32", is_hwc: bool = True) -> None:
         super().__init__(mean, std, is_hwc)

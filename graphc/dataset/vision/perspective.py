@@ -57,8 +57,8 @@ class Perspective(ImageTransform):
 
 
 class RandomPerspective(OfPillow):
-    """An image of Pillow's, with probability `prob` in a random perspective: each corner moved inwards, by up to distortion_scale,
-    from 0 to 1, times half of its width and height.
+    """An image of Pillow's, with probability `prob` in a random perspective: each corner moved inwards, by up to
+    distortion_scale, from 0 to 1, times half of its width and height.
     """
 
     def __init__(self, distortion_scale: float = 0.5, prob: float = 0.5, interpolation: Inter = Inter.BICUBIC) -> None:
