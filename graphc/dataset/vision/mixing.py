@@ -90,7 +90,7 @@ class CutMixBatch(Transform):
     def _rectangle(self, height: int, width: int) -> tuple[int, int, int, int]:
         """(top, left, height, width): about a random place, at least one pixel and all but one row and column at most."""
         random = rng()
-        cut = np.float32(1) - np.float32(random.beta(self.alpha, self.alpha))
+        cut = np.sqrt(np.float32(1) - np.float32(random.beta(self.alpha, self.alpha)))
         sides = []
         for length in (height, width):
             half, middle = int(np.float32(length) * cut) // 2, int(random.integers(length + 1))
