@@ -43,12 +43,14 @@ class NormalizePad(Normalize):
             raise DataError(f"NormalizePad: an image must have 2 or 3 axes, got {list(values.shape[1:])}", code="GC201")
         if values.ndim == 3 and not self.is_hwc:
             raise DataError("NormalizePad: an image [H, W] has no channels to come first: is_hwc", code="GC201")
-        result = super().whole(values[..., None] if values.ndim == 3 else values)
-        axis = -1 if self.is_hwc else -3
-        around = [(0, 0)] * result.ndim
-        around[axis] = (0, 1)
+        normalized = super().whole(values[..., None] if values.ndim == 3 else values)
+        before = (..., slice(0, -1)) if self.is_hwc else (slice(None), slice(0, -1))
+        shape = list(normalized.shape)
+        shape[-1 if self.is_hwc else -3] += 1
+        result = np.zeros(shape, self.dtype)
         with np.errstate(over="ignore"):
-            return np.pad(result, around).astype(self.dtype)
+            result[before] = normalized
+        return result
 
 
 class LinearTransformation(Transform):

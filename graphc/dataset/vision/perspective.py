@@ -16,9 +16,9 @@ from graphc.errors import ArgumentTypeError, DataError, user_loc
 Array = np.ndarray[Any, np.dtype[Any]]
 Points = list[tuple[int, int]]
 
-#: Places between two pixels that have weights of their own.
+#: Places between two pixels that have weights of their own, 2**5.
 _PARTS = 32
-#: What the weights of a pixel are whole parts of, for bytes.
+#: What the weights of a pixel are whole parts of, for bytes, 2**15.
 _WHOLE = 1 << 15
 _DTYPES = ("uint8", "int16", "uint16", "float32", "float64")
 
@@ -118,40 +118,45 @@ def _matrix(start: Points, end: Points) -> Array:
 
 def _projected(image: Array, matrix: Array, interpolation: Inter) -> Array:
     """The image with the pixel at each place that of the place times the matrix, as OpenCV's warpPerspective finds it."""
-    y, x = np.mgrid[: image.shape[0], : image.shape[1]].astype(np.float64)
-    (a, b, c), (d, e, f), (g, h, i) = matrix
-    depth = g * x + h * y + i
+    y, x = np.ogrid[: image.shape[0], : image.shape[1]]
+    depth, down, across = (row[0] * x + row[1] * y + row[2] for row in matrix[[2, 1, 0]])
     parts = 1 if interpolation is Inter.NEAREST else _PARTS
     with np.errstate(divide="ignore", invalid="ignore"):
         by = np.where(depth == 0, 0, parts / depth)
-    at_x, at_y = (
-        np.rint(np.clip(over * by, -INT32_MAX - 1, INT32_MAX)).astype(np.int64)
-        for over in (a * x + b * y + c, d * x + e * y + f)
-    )
+    at_y, at_x = (np.rint(np.clip(over * by, -INT32_MAX - 1, INT32_MAX)).astype(np.int64) for over in (down, across))
     if interpolation is Inter.NEAREST:
-        return _inside(image, at_y, at_x)
+        return _framed(image, 1, image.dtype)[_rows(at_y, at_x, image, 1)].reshape(image.shape)
     weights = _weights(interpolation)
-    shares = _shares(weights, image.dtype)[at_y % _PARTS, at_x % _PARTS]
-    work = image.astype(shares.dtype if image.dtype != np.float64 else np.float64)
-    if image.ndim == 3:
-        shares = shares[..., None]
-    taps, total = weights.shape[1], np.zeros(image.shape, work.dtype)
-    for down in range(taps):
-        row = np.zeros_like(total)
-        for across in range(taps):
-            places = at_y // _PARTS + down + 1 - taps // 2, at_x // _PARTS + across + 1 - taps // 2
-            row += _inside(work, *places) * shares[:, :, down, across]
-        total += row
-    return as_dtype((total + _WHOLE // 2) // _WHOLE if image.dtype == np.uint8 else total, image.dtype)
+    taps, shares = weights.shape[1], _shares(weights, image.dtype)
+    pixels = _framed(image, taps, shares.dtype if image.dtype != np.float64 else np.float64)
+    places = _rows(at_y >> 5, at_x >> 5, image, taps)
+    chosen = shares[((at_y & 31) << 5 | at_x & 31).ravel()]
+    total = np.zeros((len(places), pixels.shape[1]), pixels.dtype)
+    for row in range(taps):
+        part = np.zeros_like(total)
+        for column in range(taps):
+            beside = (row + 1 - taps // 2) * (image.shape[1] + 2 * taps) + column + 1 - taps // 2
+            part += pixels.take(places + beside, 0) * chosen[:, row * taps + column, None]
+        total += part
+    result = (total + _WHOLE // 2) >> 15 if image.dtype == np.uint8 else total
+    return as_dtype(result, image.dtype).reshape(image.shape)
 
 
-def _inside(image: Array, y: Array, x: Array) -> Array:
-    """The pixels at these places, 0 where there are none."""
+def _framed(image: Array, frame: int, dtype: Any) -> Array:
+    """[pixels, channels] of the image in a frame of 0."""
+    height, width, channels = (*image.shape, 1)[:3]
+    result = np.zeros((height + 2 * frame, width + 2 * frame, channels), dtype)
+    result[frame:-frame, frame:-frame] = image.reshape(height, width, channels)
+    return result.reshape(-1, channels)
+
+
+def _rows(y: Array, x: Array, image: Array, frame: int) -> Array:
+    """Which pixels of the framed image these places are: those outside of it are in the frame, as far out as it goes."""
     height, width = image.shape[:2]
-    inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
-    result: Array = image[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)]
-    result[~inside] = 0
-    return result
+    before, after = frame // 2 + 1, max(frame // 2 - 1, 0)
+    y, x = y.clip(-before, height + after), x.clip(-before, width + after)
+    rows: Array = ((y + frame) * (width + 2 * frame) + x + frame).ravel()
+    return rows
 
 
 def _weights(interpolation: Inter) -> Array:
@@ -168,18 +173,16 @@ def _weights(interpolation: Inter) -> Array:
 
 
 def _shares(weights: Array, dtype: Any) -> Array:
-    """[_PARTS, _PARTS, taps, taps]: products of weights along y and x. For bytes whole parts, whose sum is all of them: what
+    """[_PARTS * _PARTS, taps * taps]: products of weights along y and x. For bytes whole parts, whose sum is all of them: what
     lacks is added to the largest of the four in the middle, what is too much taken from the smallest.
     """
-    products: Array = weights[:, None, :, None] * weights[None, :, None, :]
-    if dtype != np.uint8:
-        return products
-    whole = np.rint(products * np.float32(_WHOLE)).astype(np.int32)
     taps = weights.shape[1]
-    if taps == 4:
-        flat = whole.reshape(_PARTS * _PARTS, taps, taps)
-        over = flat.sum((1, 2)) - _WHOLE
-        middle = flat[:, 2:, 2:].reshape(-1, 4)
+    products = (weights[:, None, :, None] * weights[None, :, None, :]).reshape(-1, taps, taps)
+    if dtype == np.uint8:
+        products = np.rint(products * np.float32(_WHOLE)).astype(np.int32)
+        over = products.sum((1, 2)) - _WHOLE
+        middle = products[:, taps // 2 :, taps // 2 :].reshape(len(products), -1)
         chosen = np.where(over < 0, middle.argmax(1), middle.argmin(1))
-        flat[np.arange(len(flat)), 2 + chosen // 2, 2 + chosen % 2] -= over
-    return whole
+        side = taps - taps // 2
+        products[np.arange(len(products)), taps // 2 + chosen // side, taps // 2 + chosen % side] -= over
+    return products.reshape(len(products), -1)
