@@ -249,6 +249,11 @@ def test_colours_there_and_back():
     # float64 whatever the first pixel is; MindSpore takes that pixel's dtype for all of them.
     gray = np.zeros((3, 2, 2), np.float32)
     assert V.HsvToRgb()(gray).dtype == np.float64
+    source = ds.NumpySlicesDataset(np.stack([PIXELS] * 2), ["x"], shuffle=False)
+    with pytest.raises(
+        DataError, match=r"map of column 'x' at sample 0: RgbToHsv: an image must be numbers \[3, H, W\]"
+    ):
+        list(source.map(V.RgbToHsv(), "x"))
     for transform, image in ((V.HsvToRgb(True), shares * np.nan), (V.RgbToHsv(True), np.array([[[0.0, -1, -2]]]))):
         with pytest.raises(DataError, match=r"HsvToRgb: a hue|RgbToHsv: a pixel"):
             transform(image)

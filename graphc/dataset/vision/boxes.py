@@ -191,7 +191,7 @@ class BoundingBoxAugment(_WithBoxes):
             if not width or not height:
                 raise DataError(f"BoundingBoxAugment: a box of {height}x{width} has no pixels", code="GC201")
             place = slice(top, top + height), slice(left, left + width)
-            changed = self.transform(image[place].copy())
+            changed = to_array(self.transform(image[place].copy()))
             if changed.ndim != image.ndim or changed.dtype != image.dtype or changed.shape[2:] != image.shape[2:]:
                 raise DataError(
                     f"BoundingBoxAugment: {type(self.transform).__name__} made {changed.dtype} {list(changed.shape)} of the part"

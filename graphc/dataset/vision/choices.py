@@ -58,18 +58,7 @@ class RandomSelectSubpolicy(Transform):
     """
 
     def __init__(self, policy: list[list[tuple[Any, float]]]) -> None:
-        self.policy = []
-        for sub in _filled("policy", policy):
-            for pair in _filled("policy", sub):
-                if not isinstance(pair, tuple) or len(pair) != 2:
-                    raise ArgumentValueError(
-                        f"RandomSelectSubpolicy: policy must be lists of (transform, probability), got {pair!r}",
-                        loc=user_loc(),
-                    )
-            self.policy.append([
-                (_operation("RandomSelectSubpolicy", "policy", transform), number("RandomSelectSubpolicy", "policy", prob, 0, 1))
-                for transform, prob in sub
-            ])  # fmt: skip
+        self.policy = [[_with_chance(pair) for pair in _filled(sub)] for sub in _filled(policy)]
 
     def __call__(self, *inputs: Any) -> Any:
         random = rng()
@@ -77,14 +66,23 @@ class RandomSelectSubpolicy(Transform):
         return through([transform for transform, prob in chosen if random.random() < prob], arrays_of(inputs))
 
 
-def _filled(name: str, value: Any) -> list[Any]:
+def _filled(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise ArgumentTypeError(
-            f"RandomSelectSubpolicy: {name} must be a list of lists, got {type(value).__name__}", loc=user_loc()
+            f"RandomSelectSubpolicy: policy must be a list of lists, got {type(value).__name__}", loc=user_loc()
         )
     if not value:
-        raise ArgumentValueError(f"RandomSelectSubpolicy: a list in {name} is empty", loc=user_loc())
+        raise ArgumentValueError("RandomSelectSubpolicy: a list in policy is empty", loc=user_loc())
     return value
+
+
+def _with_chance(pair: Any) -> tuple[Any, float]:
+    owner = "RandomSelectSubpolicy"
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise ArgumentValueError(
+            f"{owner}: policy must be lists of (transform, probability), got {pair!r}", loc=user_loc()
+        )
+    return _operation(owner, "policy", pair[0]), number(owner, "a probability", pair[1], 0, 1)
 
 
 def _operation(owner: str, name: str, transform: Any) -> Any:

@@ -138,8 +138,9 @@ def _projected(image: Array, matrix: Array, interpolation: Inter) -> Array:
             beside = (row + 1 - taps // 2) * (image.shape[1] + 2 * taps) + column + 1 - taps // 2
             part += pixels.take(places + beside, 0) * chosen[:, row * taps + column, None]
         total += part
-    result = (total + _WHOLE // 2) >> 15 if image.dtype == np.uint8 else total
-    return as_dtype(result, image.dtype).reshape(image.shape)
+    if image.dtype == np.uint8:
+        return ((total + _WHOLE // 2) >> 15).clip(0, 255).astype(np.uint8).reshape(image.shape)
+    return as_dtype(total, image.dtype).reshape(image.shape)
 
 
 def _framed(image: Array, frame: int, dtype: Any) -> Array:
