@@ -250,44 +250,14 @@ DATASET_METHODS = {
     ),
 }
 
-_BOXES = "use a function of the image and its boxes, in map(input_columns=[image, boxes]): boxes have no transforms"
-_POLICIES = "use transforms.RandomChoice, RandomApply and RandomOrder of the transforms there are"
 _FUNCTION = "use a function of the array in map: any callable is a transform"
-_PILLOW = "use Pillow's Image in a function of map: any callable is a transform"
-_PILLOW_FILES = "use Pillow's Image.open and save, or NumPy: there is no coding of files but Decode"
 _VIDEO = "use GeneratorDataset over what reads the frames: videos are not decoded"
 
 #: What of `mindspore.dataset.vision` is left out.
-VISION = {
-    "RandomResize": "use transforms.RandomChoice of Resize(size, interpolation)",
-    "NormalizePad": "use Normalize, and a function that appends the channel",
-    **_names(_FUNCTION, "LinearTransformation RandomLighting"),
-    **_names(_PILLOW, "HsvToRgb Perspective RandomPerspective RgbToHsv"),
-    **_names("use MixUpBatch", "CutMixBatch MixUp"),
-    "ImageBatchFormat": "use MixUpBatch, which asks for no layout: there is no CutMixBatch",
-    "ToNumpy": "use numpy.asarray",
-    "ToType": "use transforms.TypeCast",
-    "not_random": "use nothing in its place: the functions of map need no marks",
-    **_names(
-        _BOXES,
-        "BoundingBoxAugment RandomCropWithBBox RandomHorizontalFlipWithBBox RandomResizeWithBBox"
-        " RandomResizedCropWithBBox RandomVerticalFlipWithBBox ResizeWithBBox",
-    ),
-    **_names(
-        _POLICIES,
-        "AutoAugment AutoAugmentPolicy RandAugment RandomSelectSubpolicy TrivialAugmentWide UniformAugment",
-    ),
-    **_names(_PILLOW_FILES, "ImageReadMode encode_jpeg encode_png read_image write_jpeg write_png"),
-    **_names("use pathlib.Path's read_bytes and write_bytes", "read_file write_file"),
-    **_names("use the shape of the array that Decode gives", "get_image_num_channels get_image_size"),
-    **_names(_VIDEO, "DecodeVideo VideoDecoder read_video read_video_timestamps"),
-}
+VISION = _names(_VIDEO, "DecodeVideo VideoDecoder read_video read_video_timestamps")
 
 #: What of `mindspore.dataset.transforms` is left out.
-TRANSFORMS = {
-    "Plugin": _FUNCTION,
-    "not_random": "use nothing in its place: the functions of map need no marks",
-}
+TRANSFORMS = {"Plugin": _FUNCTION}
 
 _PIPES = "use save_checkpoint and load_checkpoint: every process has the whole of each parameter"
 _SYMBOLS = "use Python's own classes: networks are changed by setting their cells"

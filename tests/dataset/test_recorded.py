@@ -1,5 +1,5 @@
-"""Orders, operations, transforms and refusals against what MindSpore 2.10 did (tests/data/ms_dataset.py and ms_images.py wrote
-it)."""
+"""Orders, operations, transforms and refusals against what MindSpore 2.10 did (tests/data/ms_dataset.py, ms_images.py and
+ms_vision.py wrote it)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ DATA = Path(__file__).parents[1] / "data"
 RECORDED = json.loads((DATA / "ms_dataset.json").read_text())
 
 IMAGES = json.loads((DATA / "ms_images.json").read_text())
+VISION = json.loads((DATA / "ms_vision.json").read_text())
 
 
 def module(name):
@@ -28,9 +29,9 @@ def module(name):
 
 
 probe = module("ms_dataset")
-KNOWN = module("ms_images").names(probe.names(ds, ds.transforms, ds.vision))
-TRANSFORMS = RECORDED["transforms"] | IMAGES["transforms"]
-REFUSED = RECORDED["refused"] | IMAGES["refused"]
+KNOWN = module("ms_vision").names(module("ms_images").names(probe.names(ds, ds.transforms, ds.vision)))
+TRANSFORMS = RECORDED["transforms"] | IMAGES["transforms"] | VISION["transforms"]
+REFUSED = RECORDED["refused"] | IMAGES["refused"] | VISION["refused"]
 
 
 @pytest.mark.parametrize("title", RECORDED["orders"])

@@ -15,7 +15,7 @@ from graphc.dataset.core.rows import Rows, alike, stack, to_array, values
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
 from graphc.dataset.sample_rng import enter, leave
 from graphc.dataset.workers.choice import pool_of
-from graphc.errors import ArgumentValueError, DataError, user_loc
+from graphc.errors import ArgumentValueError, DataError, GraphcError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -46,7 +46,7 @@ class Operations:
         if not one_by_one and isinstance(columns[0], np.ndarray):
             try:
                 return self._done(rows, [self._at_once(columns[0])], None)
-            except DataError as misfit:
+            except GraphcError as misfit:
                 return Done(None, self._said(misfit, rows, 0))
         results, error = self._one_by_one(rows, columns, one_by_one, key, first)
         if not results:
@@ -61,7 +61,7 @@ class Operations:
                     made = [self._at_once(made[0])]
                 else:
                     made = [[self._at_once(a[None])[0] for a in made[0]]]
-            except DataError as misfit:
+            except GraphcError as misfit:
                 return Done(None, self._said(misfit, rows, 0))
         return self._done(done, made, error)
 

@@ -14,6 +14,7 @@ from graphc.dataset.transforms.arrays import (
     TypeCast,
     Unique,
 )
+from graphc.dataset.transforms.base import not_random
 from graphc.dataset.transforms.compositions import Compose, RandomApply, RandomChoice, RandomOrder
 from graphc.frames import clean
 from graphc.signatures import accept
@@ -21,7 +22,7 @@ from graphc.suggest import no_member
 
 __all__ = [
     "Compose", "Concatenate", "Duplicate", "Fill", "Mask", "OneHot", "PadEnd", "RandomApply", "RandomChoice", "RandomOrder",
-    "Relational", "Slice", "TypeCast", "Unique",
+    "Relational", "Slice", "TypeCast", "Unique", "not_random",
 ]  # fmt: skip
 
 accept(globals(), __all__, __name__)

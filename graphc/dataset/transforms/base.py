@@ -5,7 +5,7 @@ One whose `whole` exists does the same for many samples at once, held in one arr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,15 @@ from graphc.dataset.core.rows import to_array
 from graphc.errors import ArgumentTypeError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+Function = TypeVar("Function")
+
+
+def not_random(func: Function) -> Function:
+    """The function, with MindSpore's mark `random = False`; graphc asks for no marks."""
+    func.random = False  # type: ignore[attr-defined]
+    return func
 
 
 class Transform:

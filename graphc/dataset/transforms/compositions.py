@@ -25,7 +25,8 @@ def _listed(owner: str, transforms: Any) -> list[Any]:
     return list(transforms)
 
 
-def _through(transforms: list[Any], inputs: tuple[Any, ...]) -> Any:
+def through(transforms: list[Any], inputs: tuple[Any, ...]) -> Any:
+    """What the inputs become, transform by transform; one value alone is no tuple."""
     for transform in transforms:
         result = transform(*inputs)
         inputs = result if isinstance(result, tuple) else (result,)
@@ -39,7 +40,7 @@ class Compose(Transform):
         self.transforms = _listed("Compose", transforms)
 
     def __call__(self, *inputs: Any) -> Any:
-        return _through(self.transforms, inputs)
+        return through(self.transforms, inputs)
 
 
 class RandomApply(Transform):
@@ -49,7 +50,7 @@ class RandomApply(Transform):
         self.transforms, self.prob = _listed("RandomApply", transforms), chance("RandomApply", prob)
 
     def __call__(self, *inputs: Any) -> Any:
-        return _through(self.transforms if rng().random() < self.prob else [], inputs)
+        return through(self.transforms if rng().random() < self.prob else [], inputs)
 
 
 class RandomChoice(Transform):
@@ -59,7 +60,7 @@ class RandomChoice(Transform):
         self.transforms = _listed("RandomChoice", transforms)
 
     def __call__(self, *inputs: Any) -> Any:
-        return _through([self.transforms[rng().integers(len(self.transforms))]], inputs)
+        return through([self.transforms[rng().integers(len(self.transforms))]], inputs)
 
 
 class RandomOrder(Transform):
@@ -69,4 +70,4 @@ class RandomOrder(Transform):
         self.transforms = _listed("RandomOrder", transforms)
 
     def __call__(self, *inputs: Any) -> Any:
-        return _through([self.transforms[k] for k in rng().permutation(len(self.transforms))], inputs)
+        return through([self.transforms[k] for k in rng().permutation(len(self.transforms))], inputs)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from graphc.dataset.transforms.base import not_random
 from graphc.dataset.vision.adjust import (
     AdjustBrightness,
     AdjustContrast,
@@ -19,10 +20,33 @@ from graphc.dataset.vision.adjust import (
     Solarize,
 )
 from graphc.dataset.vision.affine import RandomAffine
+from graphc.dataset.vision.augment import AutoAugment, RandAugment, TrivialAugmentWide
 from graphc.dataset.vision.base import Border, Inter
+from graphc.dataset.vision.boxes import (
+    BoundingBoxAugment,
+    RandomCropWithBBox,
+    RandomHorizontalFlipWithBBox,
+    RandomResizedCropWithBBox,
+    RandomResizeWithBBox,
+    RandomVerticalFlipWithBBox,
+    ResizeWithBBox,
+)
 from graphc.dataset.vision.channels import ConvertColor, ConvertMode
-from graphc.dataset.vision.coding import Decode, ToPIL
+from graphc.dataset.vision.choices import RandomResize, RandomSelectSubpolicy, UniformAugment
+from graphc.dataset.vision.coding import Decode, ToNumpy, ToPIL, ToType
 from graphc.dataset.vision.color import RandomColorAdjust
+from graphc.dataset.vision.files import (
+    ImageReadMode,
+    encode_jpeg,
+    encode_png,
+    get_image_num_channels,
+    get_image_size,
+    read_file,
+    read_image,
+    write_file,
+    write_jpeg,
+    write_png,
+)
 from graphc.dataset.vision.filters import GaussianBlur, RandomErasing
 from graphc.dataset.vision.fixed import (
     Affine,
@@ -49,7 +73,12 @@ from graphc.dataset.vision.geometry import (
     RandomVerticalFlip,
     Resize,
 )
+from graphc.dataset.vision.hsv import HsvToRgb, RgbToHsv
+from graphc.dataset.vision.linear import LinearTransformation, NormalizePad, RandomLighting
+from graphc.dataset.vision.mixing import CutMixBatch, ImageBatchFormat, MixUp
+from graphc.dataset.vision.perspective import Perspective, RandomPerspective
 from graphc.dataset.vision.pixels import HWC2CHW, CutOut, MixUpBatch, Normalize, Rescale, ToTensor
+from graphc.dataset.vision.policies import AutoAugmentPolicy
 from graphc.dataset.vision.tones import (
     AutoContrast,
     Equalize,
@@ -72,12 +101,16 @@ __all__ = [
     "AdjustSaturation",
     "AdjustSharpness",
     "Affine",
+    "AutoAugment",
+    "AutoAugmentPolicy",
     "AutoContrast",
     "Border",
+    "BoundingBoxAugment",
     "CenterCrop",
     "ConvertColor",
     "ConvertMode",
     "Crop",
+    "CutMixBatch",
     "CutOut",
     "Decode",
     "Equalize",
@@ -86,13 +119,21 @@ __all__ = [
     "GaussianBlur",
     "Grayscale",
     "HorizontalFlip",
+    "HsvToRgb",
+    "ImageBatchFormat",
+    "ImageReadMode",
     "Inter",
     "Invert",
+    "LinearTransformation",
+    "MixUp",
     "MixUpBatch",
     "Normalize",
+    "NormalizePad",
     "Pad",
     "PadToSize",
+    "Perspective",
     "Posterize",
+    "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
     "RandomAutoContrast",
@@ -100,28 +141,53 @@ __all__ = [
     "RandomColorAdjust",
     "RandomCrop",
     "RandomCropDecodeResize",
+    "RandomCropWithBBox",
     "RandomEqualize",
     "RandomErasing",
     "RandomGrayscale",
     "RandomHorizontalFlip",
+    "RandomHorizontalFlipWithBBox",
     "RandomInvert",
+    "RandomLighting",
+    "RandomPerspective",
     "RandomPosterize",
+    "RandomResize",
+    "RandomResizeWithBBox",
     "RandomResizedCrop",
+    "RandomResizedCropWithBBox",
     "RandomRotation",
+    "RandomSelectSubpolicy",
     "RandomSharpness",
     "RandomSolarize",
     "RandomVerticalFlip",
+    "RandomVerticalFlipWithBBox",
     "Rescale",
     "Resize",
+    "ResizeWithBBox",
     "ResizedCrop",
+    "RgbToHsv",
     "Rotate",
     "SliceMode",
     "SlicePatches",
     "Solarize",
     "TenCrop",
+    "ToNumpy",
     "ToPIL",
     "ToTensor",
+    "ToType",
+    "TrivialAugmentWide",
+    "UniformAugment",
     "VerticalFlip",
+    "encode_jpeg",
+    "encode_png",
+    "get_image_num_channels",
+    "get_image_size",
+    "not_random",
+    "read_file",
+    "read_image",
+    "write_file",
+    "write_jpeg",
+    "write_png",
 ]  # fmt: skip
 
 accept(globals(), __all__, __name__)

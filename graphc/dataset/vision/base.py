@@ -175,6 +175,18 @@ class OfPillow(ImageTransform):
         )
 
 
+def arrays_only(owner: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values, none of them an image of Pillow's."""
+    if any(map(is_pil, inputs)):
+        raise ArgumentTypeError(f"{owner} is for arrays, got an image of Pillow's", loc=user_loc(), help="ToNumpy()")
+    return inputs
+
+
+def arrays_of(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values, images of Pillow's as arrays."""
+    return tuple(np.asarray(value) if is_pil(value) else value for value in inputs)
+
+
 def padding_of(owner: str, value: Any) -> tuple[int, int, int, int]:
     """Pixels at (left, top, right, bottom) of an int, (left and right, top and bottom) or all four."""
     given = value if isinstance(value, (list, tuple)) else (value,)

@@ -9,6 +9,8 @@ import numpy as np
 
 from graphc.dataset.checks import truth
 from graphc.dataset.core.rows import to_array
+from graphc.dataset.schema import numpy_dtype
+from graphc.dataset.transforms.arrays import TypeCast
 from graphc.dataset.transforms.base import Transform
 from graphc.dataset.vision.base import OnDevice, is_pil, pillow
 from graphc.errors import ArgumentTypeError, DataError, user_loc
@@ -75,3 +77,17 @@ class ToPIL(Transform):
             return pillow().fromarray(np.ascontiguousarray(image))
         except (TypeError, ValueError) as error:
             raise DataError(f"ToPIL: Pillow has no image of {image.dtype} {list(image.shape)}", code="GC201") from error
+
+
+class ToNumpy(Transform):
+    """An image of Pillow's, or a list of numbers, as an array; an array as it is, copied."""
+
+    def apply(self, value: Array) -> Array:
+        return value.copy()
+
+
+class ToType(TypeCast):
+    """The value in another dtype, as transforms.TypeCast makes it; an image of Pillow's becomes an array."""
+
+    def __init__(self, data_type: Any) -> None:
+        self.dtype = numpy_dtype("ToType", data_type)
