@@ -139,6 +139,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "instead": instead_table,
     "dataset-names": _names(dataset),
     "transforms-names": _names(dataset.transforms),
+    "text-names": _names(dataset.text),
     "vision-names": _names(dataset.vision),
 }
 #: The page of each table.
@@ -167,6 +168,7 @@ PAGES = {
     "confusion-names": "training.md",
     "dataset-names": "data.md",
     "transforms-names": "data.md",
+    "text-names": "data.md",
     "vision-names": "data.md",
 }
 

@@ -225,10 +225,18 @@ DATASET = {
         "use Python code that makes the data set: it is not written to files", "compare deserialize serialize show"
     ),
     "audio": "use NumPy or SciPy in a function of map: sounds have no transforms",
-    "text": "use a tokenizer of Python's in a function of map: texts have no transforms",
     "dataloader": "use graphc.dataset: data sets read ahead, in threads or processes, by themselves",
     "debug": "use a function that prints in map",
     "utils": "use the samples themselves: there is nothing that draws them",
+}
+
+_SENTENCE_PIECES = "use the package sentencepiece in text.PythonTokenizer, or text.BertTokenizer with its vocabulary"
+
+#: What of `mindspore.dataset.text` is left out.
+TEXT = {
+    "JiebaTokenizer": "use the package jieba in text.PythonTokenizer(jieba.lcut)",
+    **_names(_SENTENCE_PIECES, "SentencePieceTokenizer SentencePieceVocab"),
+    "UnicodeScriptTokenizer": "use RegexTokenizer, or BasicTokenizer: Python does not know the scripts of characters",
 }
 
 #: What of the methods of `mindspore.dataset.Dataset` is left out.
@@ -240,7 +248,7 @@ DATASET_METHODS = {
         "use GeneratorDataset over an object that the training changes: data sets do not wait for it",
         "sync_wait sync_update disable_sync is_sync get_sync_notifiers",
     ),
-    **_names("use a tokenizer of Python's: texts have no transforms", "build_vocab build_sentencepiece_vocab"),
+    "build_sentencepiece_vocab": _SENTENCE_PIECES,
     **_names("use Model.train, or the data set as an iterator: there is one memory", "device_que send recv"),
     **_names("use load_state_dict with an iterator's state_dict()", "get_init_step set_init_step"),
     **_names(
@@ -354,6 +362,7 @@ INSTEAD: dict[str, dict[str, str]] = {
     "Dataset": DATASET_METHODS,
     "graphc.dataset.config": _names(_VIDEO, "get_video_backend set_video_backend"),
     "graphc.dataset.transforms": TRANSFORMS,
+    "graphc.dataset.text": TEXT,
     "graphc.dataset.vision": VISION,
     "graphc.mint": MINT,
     "graphc.compat.boost": BOOST,

@@ -45,6 +45,7 @@ _DATASETS = (
 )
 _TRANSFORMS = ("graphc.dataset.transforms", "graphc.compat.transforms")
 _VISION = ("graphc.dataset.vision", "graphc.compat.transforms")
+_TEXT = ("graphc.dataset.text", "graphc.compat.transforms")
 _PARALLEL = ("graphc.parallel", _TOP)
 _DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
 _INSIDE = ("graphc.compat.primitives",)
@@ -100,6 +101,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.dataset.transforms", "transforms py_transforms", _TRANSFORMS),
     **_within("mindspore.dataset.vision", "transforms utils", _VISION),
     "mindspore.dataset.vision": ("graphc.dataset.vision",),
+    "mindspore.dataset.text": ("graphc.dataset.text",),
+    **_within("mindspore.dataset.text", "transforms utils", _TEXT),
     # The names before MindSpore 2: those that are there mean the same.
     "mindspore.dataset.transforms.c_transforms": ("graphc.dataset.transforms",),
     "mindspore.dataset.vision.c_transforms": ("graphc.dataset.vision",),

@@ -11,3 +11,7 @@ class TensorOperation(Transform):
 
 class PyTensorOperation(TensorOperation):
     """As TensorOperation, of images too."""
+
+
+class TextTensorOperation(TensorOperation):
+    """As TensorOperation, of texts."""

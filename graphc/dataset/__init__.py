@@ -16,6 +16,7 @@ from graphc.signatures import accept, accepting
 from graphc.suggest import no_member
 
 if TYPE_CHECKING:
+    from graphc.dataset import text as text
     from graphc.dataset import transforms as transforms
     from graphc.dataset import vision as vision
     from graphc.dataset.core.dataset import Dataset
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 #: Names by module: what reads images or starts workers is imported when it is first asked for.
 _LAZY = {
+    "text": "",
     "transforms": "",
     "vision": "",
     "core.dataset": "Dataset",
@@ -74,7 +76,7 @@ __all__ = [
     "MnistDataset",
     "NumpySlicesDataset", "PKSampler", "PaddedBatchDataset", "RandomSampler", "Sampler", "Schema", "SequentialSampler",
     "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TextFileDataset", "WeightedRandomSampler", "config", "load_digits",
-    "rng", "transforms", "vision", "zip",
+    "rng", "text", "transforms", "vision", "zip",
 ]  # fmt: skip
 
 accept(globals(), ("Digits", "load_digits"), __name__)

@@ -32,6 +32,15 @@ def node(kind: str) -> Callable[[type[D]], type[D]]:
     return add
 
 
+#: Kind of what is made of a data set and is none itself -> the function, which the module that has it adds.
+_MAKERS: dict[str, Callable[..., Any]] = {}
+
+
+def maker(kind: str, function: Callable[..., Any]) -> None:
+    """Makes a function the one that a method of data sets calls."""
+    _MAKERS[kind] = function
+
+
 class Dataset:
     """Rows of named columns, pass after pass. Iterating yields one list of Tensors per row, for one pass.
 
@@ -214,6 +223,17 @@ class Dataset:
         if shapes is None:
             raise DataError("output_shapes: the data set has no rows", loc=user_loc())
         return shapes
+
+    def build_vocab(
+        self,
+        columns: str | list[str] | None,
+        freq_range: tuple[int | None, int | None] | None,
+        top_k: int | None,
+        special_tokens: list[str] | None,
+        special_first: bool,
+    ) -> Any:
+        """A text.Vocab of the words in columns: text.Vocab.from_dataset of this data set, with its arguments."""
+        return _MAKERS["vocab"](self, columns, freq_range, top_k, special_tokens, special_first)
 
     # ---- operations
 
