@@ -92,7 +92,7 @@ def test_kth_values_and_medians(dtype):
 def test_histograms(dtype):
     x = np.random.default_rng(2).integers(-9, 9, 60).astype(dtype)
     got = ops.histc(Tensor(x), 7, -4, 5)
-    assert got.asnumpy().dtype == x.dtype
+    assert got.asnumpy().dtype == ("float32" if dtype == "float16" else dtype)
     assert got.asnumpy().tolist() == np.histogram(x, 7, (-4, 5))[0].tolist()
     ends = Tensor(np.array([-4, 5], dtype))
     wide = ops.HistogramFixedWidth(7)(Tensor(x), ends).asnumpy()

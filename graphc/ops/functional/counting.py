@@ -42,8 +42,8 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 @method()
 def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
-    """[bins]: how many elements lie in each of the bins of equal width from min to max, in the input's dtype (MindSpore:
-    ops.histc).
+    """[bins]: how many elements lie in each of the bins of equal width from min to max, in the input's dtype, of halves in
+    float32 (MindSpore: ops.histc).
 
     Elements outside, and NaN, are left out; what is max counts in the last bin. If min and max are equal, both 0: the bounds are
     those of the elements; bounds that are equal then are moved apart by 1 each way. Raises DTypeError, ArgumentTypeError,
