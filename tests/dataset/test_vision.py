@@ -6,6 +6,8 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -259,6 +261,18 @@ def test_colours_there_and_back():
             transform(image)
 
 
+def png_of_16_bits(image):
+    """The file of an image [H, W, 3] whose bytes are the upper halves of its values."""
+
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    rows = b"".join(b"\0" + (row.astype(">u2") * 256 + 129).astype(">u2").tobytes() for row in image)
+    header = struct.pack(">IIBBBBB", image.shape[1], image.shape[0], 16, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*c) for c in chunks)
+
+
 def test_files(tmp_path):
     name = str(tmp_path / "empty")
     V.write_file(name, np.zeros((0, 2), np.uint8))
@@ -270,6 +284,14 @@ def test_files(tmp_path):
     assert np.array_equal(V.encode_jpeg(PIXELS, 90), V.read_file(name))
     (tmp_path / "empty").write_bytes((tmp_path / "empty").read_bytes()[:200])
     with pytest.raises(DataError, match=r"read_image: .* is no image that can be decoded"):
+        V.read_image(name)
+    (tmp_path / "empty").write_bytes(png_of_16_bits(PIXELS))
+    assert np.array_equal(V.read_image(name, V.ImageReadMode.COLOR), PIXELS)
+    for mode in (V.ImageReadMode.UNCHANGED, V.ImageReadMode.GRAYSCALE):
+        with pytest.raises(DataError, match="read_image: Pillow reads colours of 16 bits as bytes"):
+            V.read_image(name, mode)
+    (tmp_path / "empty").write_bytes(b"P6\n1 1\n100\n\1\2\3")
+    with pytest.raises(DataError, match="read_image: PPM files are read whose values go to 255"):
         V.read_image(name)
     Image.fromarray(PIXELS[..., 0].astype(np.float32)).save(name, "TIFF")
     with pytest.raises(DataError, match="read_image: TIFF files are read in"):

@@ -20,6 +20,7 @@ from graphc.dataset.vision.base import (
     arrays_of,
     border_of,
     color_of,
+    interpolation_of,
     padded,
     padding_of,
     size_of,
@@ -108,7 +109,9 @@ class ResizeWithBBox(_WithBoxes):
     """Resize of an image as an array, and of its boxes."""
 
     def __init__(self, size: Any, interpolation: Inter = Inter.BILINEAR) -> None:
-        self.resize: Transform = Resize(size, interpolation)
+        owner = type(self).__name__
+        size_of(owner, size)  # Whose name the error has.
+        self.resize: Transform = Resize(size, interpolation_of(owner, interpolation))
 
     def boxed(self, image: Array, boxes: Array) -> tuple[Array, Array]:
         changed = self.resize(image)
@@ -119,6 +122,7 @@ class RandomResizeWithBBox(ResizeWithBBox):
     """RandomResize of an image as an array, and of its boxes."""
 
     def __init__(self, size: Any) -> None:
+        size_of("RandomResizeWithBBox", size)
         self.resize = RandomResize(size)
 
 

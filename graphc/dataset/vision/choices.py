@@ -8,7 +8,7 @@ from graphc.dataset.checks import integer, number
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.transforms.base import Transform
 from graphc.dataset.transforms.compositions import through
-from graphc.dataset.vision.base import Inter, arrays_of, is_pil
+from graphc.dataset.vision.base import Inter, arrays_of, is_pil, size_of
 from graphc.dataset.vision.geometry import Resize
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
@@ -17,6 +17,7 @@ class RandomResize(Transform):
     """Resize of arrays with a random one of Inter.BILINEAR, NEAREST, BICUBIC and AREA. An image of Pillow's becomes an array."""
 
     def __init__(self, size: Any) -> None:
+        size_of(type(self).__name__, size)  # Whose name the error has.
         ways = (Inter.BILINEAR, Inter.NEAREST, Inter.BICUBIC, Inter.AREA)
         self.resizes = [Resize(size, interpolation) for interpolation in ways]
 

@@ -76,7 +76,8 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
     """The image in a file, JPEG, PNG, BMP, TIFF or PPM: uint8 [H, W, 3], or [H, W, 1] if it is gray or to be so.
 
     An alpha is left out. UNCHANGED gives gray PNG files of 16 bits as uint16, and leaves JPEG files as they lie; the other modes
-    turn these as their EXIF says. DataError, a RuntimeError, for what is no such file.
+    turn these as their EXIF says. Colours of 16 bits are read by COLOR alone. DataError, a RuntimeError, for what is no such
+    file.
     """
     if not isinstance(mode, ImageReadMode):
         raise ArgumentTypeError(f"read_image: mode must be one of ImageReadMode, got {mode!r}", loc=user_loc())
@@ -95,8 +96,10 @@ def _pixels(opened: Any, mode: ImageReadMode) -> Array:
     """[H, W] or [H, W, 3]: what OpenCV, by which MindSpore reads, makes of an image that Pillow has opened."""
     if opened.format == "TIFF" and opened.mode not in _TIFF_MODES:
         raise DataError(f"read_image: TIFF files are read in {', '.join(_TIFF_MODES)}, not {opened.mode}", code="GC205")
-    raw = str(opened.tile[0].args) if opened.tile else ""
-    if mode is ImageReadMode.UNCHANGED and "16" in raw and not opened.mode.startswith("I"):
+    codec, raw = (opened.tile[0].codec_name, str(opened.tile[0].args)) if opened.tile else ("", "")
+    if codec == "ppm":
+        raise DataError("read_image: PPM files are read whose values go to 255 or 65535", code="GC205")
+    if "16" in raw and not opened.mode.startswith("I") and mode is not ImageReadMode.COLOR:
         raise DataError("read_image: Pillow reads colours of 16 bits as bytes: give ImageReadMode.COLOR", code="GC205")
     if opened.format == "JPEG" and mode is not ImageReadMode.UNCHANGED:
         if mode is ImageReadMode.GRAYSCALE:

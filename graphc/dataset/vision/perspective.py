@@ -125,30 +125,44 @@ def _projected(image: Array, matrix: Array, interpolation: Inter) -> Array:
         by = np.where(depth == 0, 0, parts / depth)
     at_y, at_x = (np.rint(np.clip(over * by, -INT32_MAX - 1, INT32_MAX)).astype(np.int64) for over in (down, across))
     if interpolation is Inter.NEAREST:
-        return _framed(image, 1, image.dtype)[_rows(at_y, at_x, image, 1)].reshape(image.shape)
+        return _framed(image, 1, image.dtype)[:, _rows(at_y, at_x, image, 1)].T.reshape(image.shape)
     weights = _weights(interpolation)
     taps, shares = weights.shape[1], _shares(weights, image.dtype)
     pixels = _framed(image, taps, shares.dtype if image.dtype != np.float64 else np.float64)
     places = _rows(at_y >> 5, at_x >> 5, image, taps)
-    chosen = shares[((at_y & 31) << 5 | at_x & 31).ravel()]
-    total = np.zeros((len(places), pixels.shape[1]), pixels.dtype)
-    for row in range(taps):
-        part = np.zeros_like(total)
-        for column in range(taps):
-            beside = (row + 1 - taps // 2) * (image.shape[1] + 2 * taps) + column + 1 - taps // 2
-            part += pixels.take(places + beside, 0) * chosen[:, row * taps + column, None]
-        total += part
-    if image.dtype == np.uint8:
-        return ((total + _WHOLE // 2) >> 15).clip(0, 255).astype(np.uint8).reshape(image.shape)
-    return as_dtype(total, image.dtype).reshape(image.shape)
+    which = ((at_y & 31) << 5 | at_x & 31).ravel()
+    chosen = [of_tap.take(which) for of_tap in shares.T]
+    result = np.empty((len(places), len(pixels)), image.dtype)
+    for channel, plane in enumerate(pixels):
+        result[:, channel] = _summed(plane, places, chosen, image.shape[1] + 2 * taps, image.dtype)
+    return result.reshape(image.shape)
+
+
+def _summed(plane: Array, places: Array, chosen: list[Array], width: int, dtype: Any) -> Array:
+    """The sums of the pixels about these places in one channel, in rows of `width`, times their shares."""
+    taps = 2 if len(chosen) == 4 else 4
+    total, row = np.zeros(len(places), plane.dtype), np.empty(len(places), plane.dtype)
+    picked = np.empty_like(row)
+    for tap, share in enumerate(chosen):
+        if tap % taps == 0:
+            row[...] = 0
+        beside = (tap // taps + 1 - taps // 2) * width + tap % taps + 1 - taps // 2
+        plane.take(places + beside, out=picked, mode="clip")
+        picked *= share
+        row += picked
+        if tap % taps == taps - 1:
+            total += row
+    if dtype == np.uint8:
+        return ((total + _WHOLE // 2) >> 15).clip(0, 255)
+    return as_dtype(total, dtype)
 
 
 def _framed(image: Array, frame: int, dtype: Any) -> Array:
-    """[pixels, channels] of the image in a frame of 0."""
+    """[channels, pixels] of the image in a frame of 0."""
     height, width, channels = (*image.shape, 1)[:3]
-    result = np.zeros((height + 2 * frame, width + 2 * frame, channels), dtype)
-    result[frame:-frame, frame:-frame] = image.reshape(height, width, channels)
-    return result.reshape(-1, channels)
+    result = np.zeros((channels, height + 2 * frame, width + 2 * frame), dtype)
+    result[:, frame:-frame, frame:-frame] = image.reshape(height, width, channels).transpose(2, 0, 1)
+    return result.reshape(channels, -1)
 
 
 def _rows(y: Array, x: Array, image: Array, frame: int) -> Array:

@@ -56,21 +56,23 @@ class Normalize(_OnPixels):
     """
 
     def __init__(self, mean: Any, std: Any, is_hwc: bool = True) -> None:
-        self.mean = _per_channel("mean", mean)
-        self.std = _per_channel("std", std)
+        owner = type(self).__name__
+        self.mean = _per_channel(owner, "mean", mean)
+        self.std = _per_channel(owner, "std", std)
         if len(self.mean) != len(self.std):
             raise ArgumentValueError(
-                f"Normalize: mean has {len(self.mean)} values, std has {len(self.std)}", loc=user_loc()
+                f"{owner}: mean has {len(self.mean)} values, std has {len(self.std)}", loc=user_loc()
             )
         if min(self.std) == 0:
-            raise ArgumentValueError("Normalize: std must be above 0, one is 0", loc=user_loc())
-        self.is_hwc = truth("Normalize", "is_hwc", is_hwc)
+            raise ArgumentValueError(f"{owner}: std must be above 0, one is 0", loc=user_loc())
+        self.is_hwc = truth(owner, "is_hwc", is_hwc)
 
     def whole(self, values: Array) -> Array:
-        _axes("Normalize", values, 2, 3, 4)
+        owner = type(self).__name__
+        _axes(owner, values, 2, 3, 4)
         channels = 1 if values.ndim == 3 else values.shape[-1 if self.is_hwc else -3]
         if len(self.mean) not in (1, channels):
-            raise DataError(f"Normalize: the image has {channels} channels, mean {len(self.mean)} values", code="GC201")
+            raise DataError(f"{owner}: the image has {channels} channels, mean {len(self.mean)} values", code="GC201")
         shape = (len(self.mean),) if self.is_hwc or values.ndim == 3 else (len(self.mean), 1, 1)
         mean, std = (np.array(v, np.float32).reshape(shape) for v in (self.mean, self.std))
         result = values.astype(np.float32)
@@ -79,12 +81,12 @@ class Normalize(_OnPixels):
         return result
 
 
-def _per_channel(name: str, value: Any) -> list[float]:
+def _per_channel(owner: str, name: str, value: Any) -> list[float]:
     if not isinstance(value, (list, tuple)):
-        raise ArgumentTypeError(f"Normalize: {name} must be a sequence of numbers, got {value!r}", loc=user_loc())
+        raise ArgumentTypeError(f"{owner}: {name} must be a sequence of numbers, got {value!r}", loc=user_loc())
     if not value:
-        raise ArgumentValueError(f"Normalize: {name} is empty", loc=user_loc())
-    return [number("Normalize", name, v, 0, 255) for v in value]
+        raise ArgumentValueError(f"{owner}: {name} is empty", loc=user_loc())
+    return [number(owner, name, v, 0, 255) for v in value]
 
 
 class HWC2CHW(_OnPixels):
