@@ -230,7 +230,7 @@ DATASET = {
     "utils": "use the samples themselves: there is nothing that draws them",
 }
 
-_SENTENCE_PIECES = "use the package sentencepiece in text.PythonTokenizer, or text.BertTokenizer with its vocabulary"
+_SENTENCE_PIECES = "use the package sentencepiece in text.PythonTokenizer"
 
 #: What of `mindspore.dataset.text` is left out.
 TEXT = {

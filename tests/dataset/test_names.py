@@ -40,6 +40,10 @@ def test_imports_of_scripts():
         "import mindspore.dataset.vision.c_transforms as CV\n"
         "import mindspore.dataset.transforms.c_transforms as C\n"
         "from mindspore.dataset.vision import Inter\n"
+        "import mindspore.dataset.text as text\n"
+        "from mindspore.dataset import text as again\n"
+        "from mindspore.dataset.text.transforms import BertTokenizer, TextTensorOperation\n"
+        "from mindspore.dataset.text.utils import JiebaMode, NormalizeForm, Vocab, to_str\n"
         "from mindspore.dataset import GeneratorDataset\n"
         "from mindspore.dataset.engine.datasets import Dataset, MappableDataset\n"
         "from mindspore.dataset.engine.samplers import Sampler, BuiltinSampler\n"
@@ -48,9 +52,11 @@ def test_imports_of_scripts():
     )
     assert namespace["ds"].GeneratorDataset is ds.GeneratorDataset is namespace["GeneratorDataset"]
     assert namespace["CV"].Resize is ds.vision.Resize
+    assert namespace["text"].Vocab is namespace["again"].Vocab is namespace["Vocab"] is ds.text.Vocab
+    assert namespace["BertTokenizer"] is ds.text.BertTokenizer
 
 
-@pytest.mark.parametrize("module", [ds, ds.transforms, ds.vision, ds.config])
+@pytest.mark.parametrize("module", [ds, ds.text, ds.transforms, ds.vision, ds.config])
 def test_public_names_are_there_and_described(module):
     for name in getattr(module, "__all__", ()):
         member = getattr(module, name)
