@@ -91,6 +91,7 @@ TRANSFORMS = [
             "PIL.convert('P'), 'PNG'",
             "PIL.convert('CMYK'), 'JPEG'",
             "IMAGE, 'JPEG', 6",
+            "IMAGE, 'PNG', 6",
         )
     ),
     *(f"V.encode_jpeg({a})" for a in ("PIXELS", "PIXELS, 30", "GRAY", "GRAY[..., None], 100")),

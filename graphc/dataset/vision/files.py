@@ -75,9 +75,9 @@ def write_file(filename: str, data: Any) -> None:
 def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> Array:
     """The image in a file, JPEG, PNG, BMP, TIFF or PPM: uint8 [H, W, 3], or [H, W, 1] if it is gray or to be so.
 
-    An alpha is left out. UNCHANGED gives gray PNG files of 16 bits as uint16, and leaves JPEG files as they lie; the other modes
-    turn these as their EXIF says. Colours of 16 bits are read by COLOR alone. DataError, a RuntimeError, for what is no such
-    file.
+    An alpha is left out. UNCHANGED gives gray PNG files of 16 bits as uint16, and leaves images as they lie; the other modes turn
+    those of JPEG and PNG files as their EXIF says. Colours of 16 bits are read by COLOR alone. DataError, a RuntimeError, for
+    what is no such file.
     """
     if not isinstance(mode, ImageReadMode):
         raise ArgumentTypeError(f"read_image: mode must be one of ImageReadMode, got {mode!r}", loc=user_loc())
@@ -94,16 +94,17 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
 
 def _pixels(opened: Any, mode: ImageReadMode) -> Array:
     """[H, W] or [H, W, 3]: what OpenCV, by which MindSpore reads, makes of an image that Pillow has opened."""
-    if opened.format == "TIFF" and opened.mode not in _TIFF_MODES:
+    kind = opened.format
+    if kind == "TIFF" and opened.mode not in _TIFF_MODES:
         raise DataError(f"read_image: TIFF files are read in {', '.join(_TIFF_MODES)}, not {opened.mode}", code="GC205")
     codec, raw = (opened.tile[0].codec_name, str(opened.tile[0].args)) if opened.tile else ("", "")
     if codec == "ppm":
         raise DataError("read_image: PPM files are read whose values go to 255 or 65535", code="GC205")
     if "16" in raw and not opened.mode.startswith("I") and mode is not ImageReadMode.COLOR:
         raise DataError("read_image: Pillow reads colours of 16 bits as bytes: give ImageReadMode.COLOR", code="GC205")
-    if opened.format == "JPEG" and mode is not ImageReadMode.UNCHANGED:
+    if kind in ("JPEG", "PNG") and mode is not ImageReadMode.UNCHANGED:
         if mode is ImageReadMode.GRAYSCALE:
-            opened.draft("L", None)  # The brightness that the file has, not one that is computed of colours.
+            opened.draft("L", None)  # The brightness that JPEG files have, not one that is computed of colours.
         opened = pillow("PIL.ImageOps").exif_transpose(opened)
     if opened.mode.startswith("I"):
         deep = np.asarray(opened).astype(np.uint16)
@@ -113,19 +114,19 @@ def _pixels(opened: Any, mode: ImageReadMode) -> Array:
     elif opened.mode in ("1", "L", "LA"):
         gray = np.asarray(opened.convert("L"))
     else:
-        colours = _colours(opened)
+        colours = _colours(opened, kind)
         if mode is not ImageReadMode.GRAYSCALE:
             return colours
-        gray = _gray(colours, _BY_PNG if opened.format == "PNG" else _BY_OPENCV)
+        gray = _gray(colours, _BY_PNG if kind == "PNG" else _BY_OPENCV)
     coloured = mode is ImageReadMode.COLOR or (mode is ImageReadMode.UNCHANGED and opened.mode == "LA")
     return np.repeat(gray[..., None], 3, 2) if coloured else gray
 
 
-def _colours(opened: Any) -> Array:
+def _colours(opened: Any, kind: str) -> Array:
     """uint8 [H, W, 3], of inks or with an alpha as well. That of TIFF files is multiplied with, by libtiff."""
     if opened.mode == "CMYK":
         return _of_inks(np.asarray(opened))
-    if opened.format == "TIFF" and opened.mode == "RGBA":
+    if kind == "TIFF" and opened.mode == "RGBA":
         wide = np.asarray(opened).astype(np.int32)
         return ((wide[..., :3] * wide[..., 3:] + 127) // 255).astype(np.uint8)
     colours: Array = np.asarray(opened.convert("RGB"))
