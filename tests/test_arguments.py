@@ -128,6 +128,8 @@ UNREAD = {
     "dataset/sources/text.py _Lines.count labels": _COMMON,
     "dataset/sources/text.py _Lines.plan labels": _COMMON,
     "dataset/sources/text.py _Lines.plan size": _COMMON,
+    "dataset/text/base.py EachText.of_text text": _ABSTRACT,
+    "dataset/text/base.py Tokenizer.tokens text": _ABSTRACT,
     "dataset/transforms/base.py Transform.apply value": _ABSTRACT,
     "dataset/transforms/base.py WholeTransform.whole values": _ABSTRACT,
     "dataset/vision/augment.py _Augment.augmented image": _ABSTRACT,

@@ -18,7 +18,7 @@ FILES = {
     "empty.txt": "",
     "vectors.txt": "ok 0.1 0.2 0.3\nthe 1 2 3\nThe 4 5 6\nthe 9 9 9\n",
     "header.txt": "2 5\nb 3 4\nc 5 6\n",
-    "odd.txt": "a 0.1 1e39\nb 1.5e-3x -2\nc x 1e-40\nd 16777217 0.30000001192092896 \n",
+    "odd.txt": "a 0.1 1e39\nb 1.5e-3x -2\nc x 1e-40\ne 0x10 1_0\nf -nan ٣\nd 16777217 0.30000001192092896 \n",
     "lead.txt": " b 3 4\n",
     "uneven.txt": "a 1 2\nb 3 4 5\n",
     "short.txt": "a 1 2\nb 3\n",
@@ -215,7 +215,8 @@ REGULAR = [
 EMBEDDED = [
     *(VECTORS.format(f, x) for f, x in (
         ("vectors.txt", "'ok'"), ("vectors.txt", "['ok', 'zz', 'The', 'the']"), ("vectors.txt", "[['ok', 'the']]"),
-        ("vectors.txt", "['ok']"), ("vectors.txt", "1"), ("header.txt", "['b', 'c', '2']"), ("odd.txt", "['a', 'b', 'c', 'd']"),
+        ("vectors.txt", "['ok']"), ("vectors.txt", "1"), ("header.txt", "['b', 'c', '2']"),
+        ("odd.txt", "['a', 'b', 'c', 'd', 'e', 'f']"),
         ("lead.txt", "['b', '']"), ("uneven.txt", "'a'"), ("short.txt", "'a'"), ("blank.txt", "'b'"), ("empty.txt", "'b'"),
         ("none.txt", "'b'"),
     )),

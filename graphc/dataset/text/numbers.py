@@ -73,6 +73,15 @@ class ToNumber(TextTransform):
         return DataError(f"ToNumber: {text!r} lies out of the range of {self.dtype}", code="GC201")
 
 
+def atof(text: str) -> float:
+    """The number that a text begins with, as C reads it; 0 if there is none."""
+    found = _NUMBER.match(text)
+    if not found:
+        return 0.0
+    number = float(found["word"]) if found["word"] else float(_rounded(_exact(found), np.float64))
+    return -number if found["sign"] == "-" else number
+
+
 def _exact(found: re.Match[str]) -> Fraction:
     """The number that was read, without its sign."""
     digits, mark, base = (found["hex"], "p", 2) if found["hex"] else (found["decimal"], "e", 10)
