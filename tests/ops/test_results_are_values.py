@@ -27,9 +27,9 @@ IN_PLACE = {
     "uniform_", "zero_",
 }  # fmt: skip
 #: Functions that change a tensor, or may be told to, and return it; of a Parameter what it holds then.
-IN_PLACE_OF_TENSORS = {"relu", "array_to_scalar", *(n for n in ops.__all__ if n.startswith("scatter_"))}
+IN_PLACE_OF_TENSORS = {"relu", "array_to_scalar", *(n for n in ops.__all__ if n.startswith(("assign", "scatter_")))}
 #: Methods that write the tensor and return it, make data that are still to be made, or copy it as a Parameter.
-OF_THE_TENSOR = {"assign_value", "init_data", "clone"}
+OF_THE_TENSOR = {"assign_value", "init_data", "clone", "copy"}
 
 PARAMETERS = [
     Parameter(np.arange(1, 7, dtype=np.float32).reshape(2, 3) / 10, name="matrix"),
