@@ -163,7 +163,7 @@ FORMS = [
       for f in ("NONE", "NFC", "NFKC", "NFD", "NFKD")),
     "text.NormalizeUTF8()('ﬁ')", "text.NormalizeUTF8(None)", "text.NormalizeUTF8('NFC')", "text.NormalizeUTF8()(1)",
     *(f"text.FilterWikipediaXML()({x!r})" for x in (
-        "Welcome    to    China", "b1c 12", "a<b>c<d>e", "x<a\nb>y<c>z", "a&amp;lt;b &nbsp; & b; c", "&<a>;b",
+        "Welcome    to    China", "b1c 12", "a<b>c<d>e", "x<a\nb>y<c>z", "x<a\rb>y<c>z", "a&amp;lt;b &nbsp; & b; c", "&<a>;b",
         "[[Image:foo.jpg|thumb|caption]] {{ref}} {|c|} https://a.b/c?d=1", "x #REDIRECT y", "#redirect z", "a\nb\n c \n d", "\n",
         "É\tb\u2028c", "",
     )),

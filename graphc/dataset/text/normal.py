@@ -64,6 +64,6 @@ class FilterWikipediaXML(EachText):
     def of_text(self, text: str) -> str:
         if "#redirect" in text or "#REDIRECT" in text:
             return ""
-        text = re.sub(r"<[^>]*>", "", re.sub(r"<.*>", "", re.sub(r"&[^;]*;", " ", text)))
+        text = re.sub(r"<[^>]*>", "", re.sub(r"<[^\n-\r\x85\u2028\u2029]*>", "", re.sub(r"&[^;]*;", " ", text)))
         letters = re.sub(r"[^a-z\n]+", " ", re.sub(r"[A-Z]", lambda m: m[0].lower(), text).translate(_DIGITS))
         return " ".join(letters.replace("\n ", "").split())
