@@ -70,15 +70,13 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None
         raise DTypeError(f"bincount: x is {given.tensor_type}, expected integers", loc=user_loc())
     if length is None:
         least = count("bincount", "minlength", minlength)
-        length = max(int(np.max(known_values("bincount", given), initial=-1)) + 1, least)
-    numbers = ops.reshape(ops.arange(integer("bincount", "length", length), dtype="int64"), (length, 1))
-    hit = ops.equal(ops.maximum(ops.cast(given, "int64"), 0), numbers)
-    if weights is None:
-        return ops.reduce_sum(ops.cast(hit, "float32"), 1)
-    w = tensor("bincount", weights, "weights")
+        known = known_values("bincount", given)
+        length = max(int(known.max()) + 1 if known.size else 0, least)
+    w = ops.ones(given.shape) if weights is None else ops.cast(tensor("bincount", weights, "weights"), "float32")
     if w.shape != given.shape:
         raise ShapeError(f"bincount: x is {given.tensor_type}, weights are {w.tensor_type}", loc=user_loc())
-    return ops.reduce_sum(ops.select(hit, ops.cast(w, "float32"), 0.0), 1)
+    places = ops.maximum(ops.cast(given, "int64"), 0)
+    return ops.tensor_scatter_add(ops.zeros((integer("bincount", "length", length),)), ops.reshape(places, (-1, 1)), w)
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Tensor:

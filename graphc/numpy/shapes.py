@@ -12,6 +12,7 @@ from graphc.numpy.convert import integer, promoted, tensor, tensors
 from graphc.ops.declared.rules import broadcast_shapes, normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.joining import repeat_interleave
+from graphc.ops.functional.shapes import whole_numbers
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- one tensor
@@ -170,7 +171,7 @@ def _each(function: Callable[[Tensor], Tensor], given: Sequence[Tensor]) -> Any:
 def tile(a: Any, reps: Any) -> Tensor:
     """a repeated as often as `reps` says along each axis; new axes in front where `reps` is longer."""
     x = tensor("tile", a, "a")
-    times = (reps,) if isinstance(reps, int) else tuple(reps)
+    times = whole_numbers("tile", "reps", reps)
     if 0 in times or 0 in x.shape:
         rank = max(len(times), x.ndim)
         shape = (1,) * (rank - x.ndim) + x.shape

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from graphc import Tensor, mint, ops
+from graphc import numpy as gnp
 
 ONE, ROW = Tensor(1.0), Tensor([1.0, 2.0])
 CUBE = Tensor(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
@@ -43,6 +44,10 @@ REFUSED = {
     "resize: size must be an int": lambda: ops.ResizeNearestNeighborV2()(CUBE[None], 2.5),
     "arange: .* must be finite": lambda: mint.arange(float("nan")),
     "scalar_cast: nan is no int64": lambda: ops.scalar_cast(float("nan"), "int64"),
+    "tile: reps must be an int or a tuple of them, got 1.5": lambda: gnp.tile(ROW, 1.5),
+    "Bincount: a number is .* expected one element": lambda: ops.Bincount()(
+        Tensor([1], "int32"), Tensor([3, 4]), ROW[:1]
+    ),
     "tuple_to_array needs numbers of one type": lambda: ops.tuple_to_array(1),
 }
 
@@ -57,6 +62,11 @@ def test_what_fits_after_all():
     assert ops.sequence_mask(Tensor(np.zeros(0, np.int32))).shape == (0, 0)
     assert ops.reverse_sequence(CUBE[:0], Tensor(np.zeros(0, np.int32)), 1, 0).shape == (0, 3, 4)
     assert mint.tile(ROW, 2).asnumpy().tolist() == [1, 2, 1, 2]
+    assert gnp.tile(ROW, Tensor([2])).asnumpy().tolist() == [1, 2, 1, 2]
+    assert gnp.bincount(Tensor([1, 2], "uint8")).asnumpy().tolist() == [0, 1, 1]
+    assert gnp.bincount(Tensor([1, 2, 1]), Tensor([1.0, 2.0, 0.5]), length=2).asnumpy().tolist() == [0, 1.5]
+    assert ops.Bincount()(Tensor([1], "int32"), Tensor([3], "int32"), ROW[:1]).asnumpy().tolist() == [0, 1, 0]
+    assert ops.matrix_diag(CUBE[0], Tensor([0]), Tensor([4]), Tensor([4])).shape == (3, 4, 4)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -11,7 +11,7 @@ from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.rules import Array
 from graphc.ops.functional.core import Operand, call, cast, is_number, number
 from graphc.ops.functional.create import arange
-from graphc.ops.functional.dynamic import known_values
+from graphc.ops.functional.dynamic import known_number, known_values
 from graphc.ops.functional.elementwise import less, less_equal, logical_and, logical_or, sub
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import expand_dims, reshape
@@ -33,7 +33,7 @@ def _offsets(owner: str, k: Offsets) -> tuple[int, int]:
 
 
 def _size(owner: str, value: int | Tensor) -> int:
-    return int(known_values(owner, value)) if isinstance(value, Tensor) else int(value)
+    return known_number(owner, value) if isinstance(value, Tensor) else int(value)
 
 
 def _longest(low: int, high: int, rows: int, columns: int) -> int:

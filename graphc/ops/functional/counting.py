@@ -11,7 +11,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, Sha
 from graphc.ops.functional.arithmetic import div, truncate_div
 from graphc.ops.functional.core import cast, cast_to
 from graphc.ops.functional.create import ones, zeros
-from graphc.ops.functional.dynamic import known_values
+from graphc.ops.functional.dynamic import known_number, known_values
 from graphc.ops.functional.elementwise import (
     add,
     equal,
@@ -135,7 +135,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 def bincount_of_size(array: Tensor, size: Tensor, weights: Tensor) -> Tensor:
     """[size]: the sums of the weights of each number below size, in their dtype; weights [0] are all 1."""
-    count = int(known_values("Bincount", as_tensor(size)))
+    count = known_number("Bincount", as_tensor(size))
     flat = reshape(as_index(array), (-1,))
     heavy = reshape(weights, (-1,)) if weights.size or not flat.size else ones(flat.shape, weights.dtype)
     low = reduce_all(greater_equal(flat, 0))

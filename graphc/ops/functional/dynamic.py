@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.errors import TraceError, user_loc
+from graphc.errors import ShapeError, TraceError, user_loc
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.functional.arithmetic import floor_div
 from graphc.ops.functional.core import cast_to
@@ -31,6 +31,14 @@ def known_values(name: str, x: Tensor) -> Any:
             help="call it outside the compiled Cell, or keep the shape with ops.select",
         )
     return x.array
+
+
+def known_number(name: str, x: Tensor) -> int:
+    """The integer that a tensor of one element holds. ShapeError for more elements; TraceError while a Cell is compiled."""
+    array = known_values(name, x)
+    if array.size != 1:
+        raise ShapeError(f"{name}: a number is {x.tensor_type}, expected one element", loc=user_loc())
+    return int(array.item())
 
 
 def places_of(name: str, mask: Tensor) -> Tensor:

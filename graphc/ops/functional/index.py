@@ -26,7 +26,7 @@ from graphc.ops.functional.core import (
     shape_of,
 )
 from graphc.ops.functional.create import arange
-from graphc.ops.functional.dynamic import columns_of, known_values, places_of
+from graphc.ops.functional.dynamic import columns_of, known_number, places_of
 from graphc.ops.functional.elementwise import add, floor_mod, greater, maximum, minimum, mul, neg
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
@@ -453,7 +453,7 @@ def one_hot_rows(
 ) -> Tensor:
     """on_value at the index along a new last axis, off_value elsewhere."""
     if isinstance(depth, Tensor) and not depth.tensor_type.is_float:
-        depth = int(known_values("one_hot", depth).item())
+        depth = known_number("one_hot", depth)
     if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)):
         raise ArgumentTypeError(f"one_hot: the number of classes must be an int, got {depth!r}", loc=user_loc())
     return call("OneHot", indices, depth=int(depth), on=on_value, off=off_value, dtype=to_name(dtype))

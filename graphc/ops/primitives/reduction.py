@@ -10,7 +10,7 @@ from graphc.ir.types import numpy_dtype
 from graphc.ops import functional as F
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.cumulative import logcumsumexp
-from graphc.ops.functional.dynamic import known_values
+from graphc.ops.functional.dynamic import known_number
 from graphc.ops.functional.extrema import arg_with_value, place
 from graphc.ops.functional.reduce import reduce_prod
 from graphc.ops.functional.sorting import bucketize, searchsorted
@@ -112,7 +112,7 @@ def _cumulative(name: str, scan: Any, neutral: Any) -> Any:
     """A scan from either end, with or without the element itself; `neutral` of a dtype is what comes before the first."""
 
     def run(x: Tensor, axis: Any, exclusive: bool, reverse: bool) -> Tensor:
-        at = check_axis(name, int(known_values(name, axis)) if isinstance(axis, Tensor) else axis, x.ndim)
+        at = check_axis(name, known_number(name, axis) if isinstance(axis, Tensor) else axis, x.ndim)
         if reverse:
             x = F.flip(x, (at,))
         if exclusive:
