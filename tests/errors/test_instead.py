@@ -39,8 +39,8 @@ def test_the_error_says_what_to_use():
         from graphc.nn import GraphCell  # noqa: F401
     with pytest.raises(ImportError, match="no 'CocoDataset'; use GeneratorDataset"):
         from graphc.dataset import CocoDataset  # noqa: F401
-    with pytest.raises(ImportError, match="no 'CutMixBatch'; use MixUpBatch"):
-        from graphc.dataset.vision import CutMixBatch  # noqa: F401
+    with pytest.raises(ImportError, match="no 'VideoDecoder'; use GeneratorDataset"):
+        from graphc.dataset.vision import VideoDecoder  # noqa: F401
     with pytest.raises(AttributeError, match=r"(?s)BatchDataset has no attribute 'sync_wait'.*use GeneratorDataset"):
         ds.NumpySlicesDataset([1]).batch(1).sync_wait("x")
     with pytest.raises(AttributeError, match=r"(?s)BatchDataset has no attribute 'shufle'.*did you mean d.shuffle"):
