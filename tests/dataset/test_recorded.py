@@ -3,7 +3,6 @@ ms_vision.py wrote it)."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import graphc.dataset as ds
+from tests.recorders import recorder
 
 DATA = Path(__file__).parents[1] / "data"
 RECORDED = json.loads((DATA / "ms_dataset.json").read_text())
@@ -19,17 +19,8 @@ IMAGES = json.loads((DATA / "ms_images.json").read_text())
 VISION = json.loads((DATA / "ms_vision.json").read_text())
 
 
-def module(name):
-    spec = importlib.util.spec_from_file_location(name, DATA / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
-
-
-probe = module("ms_dataset")
-KNOWN = module("ms_vision").names(module("ms_images").names(probe.names(ds, ds.transforms, ds.vision)))
+probe = recorder("ms_dataset")
+KNOWN = recorder("ms_vision").names(recorder("ms_images").names(probe.names(ds, ds.transforms, ds.vision)))
 TRANSFORMS = RECORDED["transforms"] | IMAGES["transforms"] | VISION["transforms"]
 REFUSED = RECORDED["refused"] | IMAGES["refused"] | VISION["refused"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -13,21 +12,13 @@ import graphc
 import graphc.dataset as ds
 from graphc import DataError, nn
 from graphc.dataset import text
+from tests.recorders import recorder
 
 DATA = Path(__file__).parents[1] / "data"
 RECORDED = json.loads((DATA / "ms_text.json").read_text(encoding="utf-8"))
 
 
-def recorder():
-    spec = importlib.util.spec_from_file_location("ms_text", DATA / "ms_text.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
-
-
-PROBE = recorder()
+PROBE = recorder("ms_text")
 
 
 @pytest.fixture(scope="module")

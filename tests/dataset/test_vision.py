@@ -3,7 +3,6 @@ batches, boxes, files, and where graphc does otherwise."""
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import struct
@@ -20,22 +19,14 @@ from graphc.dataset import vision as V
 from graphc.dataset.vision.affine import inverse_affine
 from graphc.dataset.vision.policies import changed, magnitudes, pairs
 from graphc.dataset.vision.resample import warped
+from tests.recorders import recorder
 
 DATA = Path(__file__).parents[1] / "data"
 RECORDED = json.loads((DATA / "ms_vision.json").read_text())
 BLACK, BLUE = (0, 0, 0), (0, 0, 255)
 
 
-def module(name):
-    spec = importlib.util.spec_from_file_location(name, DATA / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
-
-
-probe = module("ms_vision")
+probe = recorder("ms_vision")
 KNOWN = probe.names({"np": np, "V": V})
 PIXELS = probe.PIXELS
 PIL = Image.fromarray(PIXELS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -11,13 +10,10 @@ import pytest
 
 import graphc
 from graphc import nn
+from tests.recorders import recorder
 
 DATA = Path(__file__).parents[1] / "data"
-SPEC = importlib.util.spec_from_file_location("ms_mindformers", DATA / "ms_mindformers.py")
-assert SPEC is not None
-assert SPEC.loader is not None
-script = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(script)
+script = recorder("ms_mindformers")
 RECORDED = json.loads((DATA / "ms_mindformers.json").read_text())["cases"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 from collections.abc import Iterator
@@ -13,13 +12,10 @@ import numpy as np
 import pytest
 
 import graphc
+from tests.recorders import recorder
 
 DATA = Path(__file__).parent.parent / "data"
-SPEC = importlib.util.spec_from_file_location("ms_training_cells", DATA / "ms_training_cells.py")
-assert SPEC is not None
-assert SPEC.loader is not None
-script = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(script)
+script = recorder("ms_training_cells")
 RECORDED = json.loads((DATA / "ms_training_cells.json").read_text())["cases"]
 
 #: float32 on both sides, and sums in other orders.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
+from tests.recorders import recorder
 
 DATA = Path(__file__).parents[1] / "data"
 #: What MindSpore's kernels for CPUs leave out: Nesterov's step, the sign of what l1 takes off, slots that stay.
@@ -19,11 +19,7 @@ RECORD = json.loads((DATA / "ms_updates.json").read_text())["cases"]
 CASES = [case for case in RECORD if not any(text in case["make"] + case["call"] for text in LEFT_OUT)]
 
 
-def values():
-    spec = importlib.util.spec_from_file_location("ms_updates", DATA / "ms_updates.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.values()
+values = recorder("ms_updates").values
 
 
 class Update(nn.Cell):

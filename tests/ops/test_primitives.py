@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 import graphc
 from graphc import PYNATIVE_MODE, Tensor, nn, ops, set_context
+from tests.recorders import recorder
 
 DATA = Path(__file__).parents[1] / "data"
 RECORD = json.loads((DATA / "ms_primitives.json").read_text())
@@ -29,14 +29,7 @@ WRONG_IN_MINDSPORE = (
 GROUP = 24
 
 
-def _recorder():
-    spec = importlib.util.spec_from_file_location("ms_primitives", DATA / "ms_primitives.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-weights = _recorder().weights
+weights = recorder("ms_primitives").weights
 
 
 def arrays_of(case):

@@ -36,6 +36,11 @@ def _momentum(
 ApplyMomentum = declare("ApplyMomentum", _momentum, use_nesterov=False, use_locking=Hint(False), gradient_scale=1.0)
 
 
+def _corrected(lr: Any, beta1_power: Any, beta2_power: Any) -> Tensor:
+    """The rate of Adam's step t, which corrects that its moving means began with zeros: lr sqrt(1 - beta2^t) / (1 - beta1^t)."""
+    return F.div(F.mul(lr, F.sqrt(F.sub(1.0, beta2_power))), F.sub(1.0, beta1_power))
+
+
 def _adam(
     var: Parameter,
     m: Parameter,
@@ -51,7 +56,7 @@ def _adam(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """var -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps), with the moving means m of grad and v of grad^2."""
     first, second = _moved(m, beta1, grad), _moved(v, beta2, F.square(grad))
-    rate = F.div(F.mul(lr, F.sqrt(F.sub(1.0, beta2_power))), F.sub(1.0, beta1_power))
+    rate = _corrected(lr, beta1_power, beta2_power)
     top = F.add(F.mul(first, beta1), F.mul(grad, F.sub(1.0, beta1))) if use_nesterov else first
     return F.assign_sub(var, F.div(F.mul(rate, top), F.add(F.sqrt(second), epsilon))), first, second
 
@@ -75,7 +80,7 @@ def _amsgrad(
     """As Adam, with the largest v so far, `vhat`, in place of v (Reddi et al., 2018)."""
     first, second = _moved(m, beta1, grad), _moved(v, beta2, F.square(grad))
     most = F.assign(vhat, F.maximum(vhat, second))
-    rate = F.div(F.mul(lr, F.sqrt(F.sub(1.0, beta2_power))), F.sub(1.0, beta1_power))
+    rate = _corrected(lr, beta1_power, beta2_power)
     step = F.div(F.mul(rate, first), F.add(F.sqrt(most), epsilon))
     return F.assign_sub(var, step), first, second, most
 
