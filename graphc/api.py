@@ -27,7 +27,7 @@ from graphc.errors import (
 )
 from graphc.failures import failing
 from graphc.frames import clean
-from graphc.given import as_inputs, is_plain, reads
+from graphc.given import is_plain, reads
 from graphc.guards import arguments
 from graphc.guards.walk import Names
 from graphc.ir import Graph
@@ -35,6 +35,7 @@ from graphc.ir import walk as walk_nodes
 from graphc.lower import lower
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.printing import PrintLog
+from graphc.ops.tensor.inputs import as_inputs
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import drawing
 from graphc.ops.tensor.tensor import Tensor, require_array
@@ -90,7 +91,7 @@ class CompiledStep(Shown):
     """
 
     #: Where sizes of results are counted by the step; behind the lengths that a call brings.
-    _counted: Counted | None = None
+    counted: Counted | None = None
     _lengths: Sequence[int] = ()
 
     def __init__(
@@ -152,7 +153,8 @@ class CompiledStep(Shown):
         program = self._lowered.program
         with failing("generating code", locations=self._locations, notes=notes_of(program), outermost=True, deep=True):
             self._executable = build(program, checked=not on.jit, locations=self._locations)
-        self._calls = traced.calls
+        #: What was traced: the first of the passes, and what belongs to it.
+        self.traced = traced
         self._profile: Profile | None = None
         self._nodes = self.graph.count()
         self._outputs = traced.structure
@@ -242,7 +244,7 @@ class CompiledStep(Shown):
     @property
     def results(self) -> Any:
         """The types of what it returns, nested as `construct` returns it."""
-        own = self._results if self._counted is None else self._results[: self._counted.results]
+        own = self._results if self.counted is None else self._results[: self.counted.results]
         return unflatten(self._outputs, [type for _, type in own])
 
     def timings(self) -> list[Timing]:
@@ -277,7 +279,7 @@ class CompiledStep(Shown):
         from graphc.recording.make import Parts, make  # Here, so that a start without records is quick.
 
         return make(
-            Parts(self._stages, self._calls, self._lowered, self.source, self._executable.target, self._profile)
+            Parts(self._stages, self.traced.calls, self._lowered, self.source, self._executable.target, self._profile)
         )
 
     def dump(self, directory: str | Path) -> list[Path]:
@@ -291,8 +293,8 @@ class CompiledStep(Shown):
         `compiler`; parameters="file" puts them beside it. Returns the files written. Raises ExportError GC193."""
         from graphc.exports import steps  # Here, so that a start without exports is quick.
 
-        if self._counted is not None:
-            self._counted.refuse_export()
+        if self.counted is not None:
+            self.counted.refuse_export()
         self._check_params()
         parts = self.graph, self._lowered, self._executable, self._params
         return steps.export(path, *parts, listed=bool(self._checks), parameters=parameters, compiler=compiler)
@@ -338,13 +340,13 @@ class CompiledStep(Shown):
         return self._returned(outputs)
 
     def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
-        traced, self._counted = trace_counted(cell, leaves, structure)
+        traced, self.counted = trace_counted(cell, leaves, structure)
         return traced
 
     def _returned(self, outputs: list[Any]) -> Any:
         """What `construct` returns, from its tensors."""
-        if self._counted is not None:
-            outputs = self._counted.cut(outputs, self._lengths)
+        if self.counted is not None:
+            outputs = self.counted.cut(outputs, self._lengths)
         for i in self._numbers:
             outputs[i] = outputs[i].item()
         return unflatten(self._outputs, outputs)
@@ -359,8 +361,8 @@ class CompiledStep(Shown):
         prints, or with `find_nan`, the loop is Python's. Raises SignatureError GC170 for a queue that does not fit.
         """
         steps = self._checked_queue(queue)
-        if self._counted is not None:
-            self._counted.refuse_kept(kept, len(self._lengths))
+        if self.counted is not None:
+            self.counted.refuse_kept(kept, len(self._lengths))
         inputs = {b.id: queue[b.position] for b in self._lowered.program.buffers if b.space == "input"}
         results = [self._results[i] for i in kept]
         written = [id for id, _ in results if id not in inputs]
@@ -369,7 +371,7 @@ class CompiledStep(Shown):
         with self._lock, self._drawing:
             while begin < steps:
                 limits = [check() for check in self._checks] + [watch.limit() for watch in self._watches]
-                limits += [1] if self._prints or self._counted is not None else []
+                limits += [1] if self._prints or self.counted is not None else []
                 count = min([steps - begin, *(n for n in limits if n is not None)])
                 if self._moves != Parameter.moves:
                     self._bind()
@@ -386,8 +388,8 @@ class CompiledStep(Shown):
                     watch(count)
                 if self._talks:
                     processes.count_steps(count)
-                if self._counted is not None:
-                    self._counted.check([read() for read in self._readers[self._counted.results :]], self._lengths)
+                if self.counted is not None:
+                    self.counted.check([read() for read in self._readers[self.counted.results :]], self._lengths)
                 begin += count
             outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
         kept_arrays = inputs | {id: np.concatenate([part[k] for part in arrays]) for k, id in enumerate(written)}
@@ -420,7 +422,7 @@ class CompiledStep(Shown):
         and for one that takes anything but tensors.
         """
         on = switches()
-        plain = self._plain if self._counted is None else None
+        plain = self._plain if self.counted is None else None
         if self._executable.checked or self._prints or plain is None or on.profile or self._hunt is not None:
             raise ArgumentValueError(
                 f"this step of {self.graph.name} cannot be called by address",

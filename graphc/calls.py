@@ -12,17 +12,18 @@ from graphc import collector, context, dispatch, kept, passes
 from graphc.api import CompiledStep
 from graphc.attached import attached
 from graphc.debug import finds_nan, jit, switches
-from graphc.errors import ArgumentValueError, GraphcError, RecompileWarning, stacklevel, user_loc
+from graphc.errors import ArgumentValueError, GraphcError, RecompileWarning, TraceError, stacklevel, user_loc
 from graphc.failures import failing
 from graphc.function import FunctionCell, referenced_cells
-from graphc.given import as_inputs
 from graphc.guards import arguments
 from graphc.guards.state import State
 from graphc.guards.walk import Names, walk
 from graphc.guards.watch import Watch
 from graphc.ir import TensorType
+from graphc.nested import Call, call_of
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction, name_of
+from graphc.ops.tensor.inputs import as_inputs
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten
@@ -230,11 +231,11 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             return step.run(arrays)
     with failing("reading the arguments", outermost=True, deep=True):
         args, kwargs = as_inputs((args, kwargs))
-    if context.get_context("mode") == context.PYNATIVE_MODE:
+    if context.get_context("mode") == context.PYNATIVE_MODE and not cell.always_compiles:
         _refuse_find_nan()
         with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, deep=True, tracing=True):
             cell.settle_names()
-            return eager.run(cell, args, kwargs, passes.autodiff)
+            return eager.run(cell, args, kwargs, passes.autodiff, call_inside)
     step, watch = steps.step(cell, args, kwargs)
     # Compiling may have touched cells that construct makes.
     steps.latest = step, (dispatch.version, *conditions[1:]), watch
@@ -242,10 +243,10 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 
 def step_of(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> CompiledStep | None:
-    """The compiled step that a call of the cell with these arguments runs, compiled now if there is none; None in
-    PYNATIVE_MODE, which runs op by op.
+    """The compiled step that a call of the cell with these arguments runs, compiled now if there is none; None where it runs
+    op by op, in PYNATIVE_MODE.
     """
-    if context.get_context("mode") == context.PYNATIVE_MODE:
+    if context.get_context("mode") == context.PYNATIVE_MODE and not cell.always_compiles:
         return None
     conditions = _conditions()
     steps: Steps = attached(cell, "steps", Steps)
@@ -254,6 +255,23 @@ def step_of(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any] | None = N
         step, watch = steps.step(cell, *as_inputs((args, kwargs or {})))
         steps.latest = step, (dispatch.version, *conditions[1:]), watch
     return step
+
+
+def call_inside(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CompiledStep, Call] | None:
+    """The step for a call that is compiled inside of what is not, and how it is called as a function; None where it cannot be:
+    it refers to what is computed around it, or as `call_of` has it.
+    """
+    steps: Steps = attached(cell, "steps", Steps)
+    with failing("reading the arguments", outermost=True, deep=True):
+        args, kwargs = as_inputs((args, kwargs))
+    try:
+        step, _ = steps.step(cell, args, kwargs)
+    except TraceError as error:
+        if error.code != "GC132":
+            raise
+        return None
+    call = call_of(step)
+    return (step, call) if call is not None else None
 
 
 def _refuse_find_nan() -> None:

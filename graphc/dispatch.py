@@ -41,6 +41,10 @@ class Recorder(Protocol):
 
     def call_cell(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
 
+    def call_function(
+        self, fn: Callable[..., Any], cell: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any: ...
+
     def cond(
         self, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]
     ) -> Any: ...

@@ -15,6 +15,7 @@ from graphc.attached import attached
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.frames import clean
 from graphc.nn.cell.cell import Cell
+from graphc.nn.cell.marks import COMPILES
 from graphc.ops.gradients.reverse import GradFunction
 from graphc.padded import pad_calls
 from graphc.varying import varying_of
@@ -24,6 +25,7 @@ class FunctionCell(Cell):
     """A function as a Cell: its children are the Cells that the function refers to, so that their modes count."""
 
     is_network = False
+    always_compiles = True
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__(auto_prefix=False)
@@ -93,7 +95,8 @@ def jit(
     """`function` compiled, once per signature of its arguments, when it is called (MindSpore: mindspore.jit); a decorator.
 
     function: a function, a method of a Cell or of any object, or a Cell. Arguments and results may be tensors, nests of them
-    and Python values, which are constants of the compiled step. Inside a compiled Cell the function is part of that Cell.
+    and Python values, which are constants of the compiled step. Inside a compiled Cell the function is part of that Cell. In
+    PYNATIVE_MODE it is compiled all the same (docs/debugging.md, "Op by op").
     capture_mode "ast", "bytecode" or "trace", jit_level "O0" or "O1", dynamic 0 or 1, fullgraph and backend "" or
     "ms_backend" are accepted; of further options it is said once that they have no effect: graphc has one way of capturing
     and one back end. buckets: sizes of axis 0 of all tensors, or by the arguments' names, to which inputs are padded, as for
@@ -140,7 +143,8 @@ def _compiled(function: Any, buckets: Any = None) -> Any:
     if isinstance(function, Cell):
         if buckets is not None:
             pad_calls(function, buckets)
-        return function  # Calling a Cell compiles it.
+        function.__dict__[COMPILES] = True
+        return function
     if not callable(function) or isinstance(function, type):
         raise ArgumentTypeError(
             f"jit: function must be a function or a Cell, got {type(function).__name__}", loc=user_loc()
@@ -165,7 +169,7 @@ def _compiled(function: Any, buckets: Any = None) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         active = dispatch.recorder.get()
         if active is not None:
-            return active.prepared(function)(*args, **kwargs)
+            return active.call_function(function, lambda: cell_for(args), args, kwargs)
         try:
             cell, rest = cell_for(args)
             return cell(*rest, **kwargs)
@@ -173,6 +177,7 @@ def _compiled(function: Any, buckets: Any = None) -> Any:
             clean(error)
             raise
 
+    call.__dict__[COMPILES] = True
     return call
 
 

@@ -2,40 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, user_loc
 from graphc.guards.walk import Names, walk
 from graphc.nn.cell.cell import Cell
-from graphc.ops.tensor.arrays import native, require_dtype
-from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Tensor
-from graphc.ops.tensor.tree import Structure, fixed_values, flatten, is_named
-
-
-def as_inputs(tree: Any) -> Any:
-    """The arguments with NumPy arrays, and numbers marked by `mutable`, as tensors; other Python values stay."""
-    if isinstance(tree, np.ndarray):
-        require_dtype(tree.dtype, "an input")
-        return Tensor.wrap(np.ascontiguousarray(native(tree)).reshape(tree.shape))
-    if type(tree) in NUMBERS:
-        return host_number(tree)
-    if isinstance(tree, Tensor) and tree.open_shape is not None:
-        raise ArgumentTypeError(
-            f"a Tensor of shape {list(tree.open_shape)} holds nothing: it is a description for set_inputs",
-            loc=user_loc(),
-        )
-    if isinstance(tree, dict):
-        items = ((k, as_inputs(v)) for k, v in tree.items())
-        return type(tree)(items) if isinstance(tree, NESTS) else dict(items)
-    if isinstance(tree, (tuple, list)):
-        made = map(as_inputs, tree)
-        if is_named(tree):
-            return type(tree)(*made)
-        return type(tree)(made) if isinstance(tree, NESTS) else tuple(made) if isinstance(tree, tuple) else list(made)
-    return tree
+from graphc.ops.tensor.tree import Structure, fixed_values, flatten
 
 
 def reads(cell: Cell, structure: Structure) -> Names:

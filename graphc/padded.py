@@ -19,12 +19,12 @@ from graphc.context import parallel_settings
 from graphc.errors import ArgumentValueError, GraphcError, PaddingError, user_loc
 from graphc.failures import failing
 from graphc.frames import clean
-from graphc.given import as_inputs
 from graphc.guards.walk import Names
 from graphc.ir import walk
 from graphc.nn.cell.cell import Cell
 from graphc.nn.cell.inputs import open_inputs
 from graphc.ops.declared.padding import plain
+from graphc.ops.tensor.inputs import as_inputs
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
@@ -207,23 +207,23 @@ class PaddedStep(CompiledStep):
 
         takes = partial(self._takes, cell, leaves, structure)
         others: set[Key] = set()
-        self._counted = None
+        self.counted = None
         while True:
             self._sizes = counted.without(self._deciding, others)
             try:
                 traced = counted.trace_uncounted(again, self._sizes)
                 if traced is None:
-                    traced, self._counted, self._sizes = counted.trace_all(
+                    traced, self.counted, self._sizes = counted.trace_all(
                         again, probe, mask_of, sizes.room, self._deciding, takes
                     )
-                    self._masked = self._counted.masked
+                    self._masked = self.counted.masked
                 else:
                     mask = mask_of(traced, probe(Counting(Rooms().probe, sizes=self._sizes)))
                     self._masked = mask(Known())
                     while capped := self._capped(takes):
                         self._masked = mask(Known(capped=self._masked.known.capped | capped))
                     if self._masked.derived:
-                        self._counted = counted.Counted(self._masked)
+                        self.counted = counted.Counted(self._masked)
             except Coincidence as found:
                 others.add(found.key)
                 continue
@@ -387,7 +387,7 @@ class PaddedStep(CompiledStep):
         return outputs, [real_part(v, (plain(steps), *a), plan.lengths) for v, a in zip(values, axes, strict=True)]
 
     def _returned(self, outputs: list[Any]) -> Any:
-        if self._counted is not None:
+        if self.counted is not None:
             return super()._returned(outputs)
         return super()._returned(counted.cut(outputs, self._masked.results, self._lengths))
 

@@ -9,8 +9,8 @@ from graphc import dispatch, passes
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.exports.onnx_file import write
 from graphc.frames import clean
-from graphc.given import as_inputs
 from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.inputs import as_inputs
 from graphc.ops.tensor.tree import flatten
 from graphc.trace import trace
 

@@ -26,6 +26,7 @@ from graphc.guards.classes import is_used, kind_of, members
 from graphc.guards.mentions import Mentions, mentions
 from graphc.guards.watch import Watch
 from graphc.nn.cell.cell import Cell
+from graphc.nn.cell.marks import COMPILES
 from graphc.ops.gradients.reverse import GradFunction
 from graphc.ops.tensor.arrays import writes_to
 from graphc.ops.tensor.dtype import DType
@@ -44,6 +45,7 @@ _INTERNAL = frozenset(
         "_auto_prefix",
         "_made_at",
         "_names_are_settled",
+        COMPILES,
         "training",
         KEY,
     )

@@ -38,6 +38,8 @@ class Traced:
     structure: Structure
     numbers: tuple[bool, ...]
     calls: tuple[CellCall, ...]
+    #: Whether rows are read from tables whose gradients may be RowTensors.
+    by_rows: bool = False
 
 
 def trace(
@@ -92,7 +94,7 @@ def trace(
     if tracer.call is not None:
         tracer.call.end = tracer.graph.ids.next
     calls = tuple(tracer.cell_calls or ())
-    return Traced(tracer.graph, tracer.params, tuple(names), out_structure, numbers, calls)
+    return Traced(tracer.graph, tracer.params, tuple(names), out_structure, numbers, calls, bool(tracer.row_reads))
 
 
 def input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[str]:

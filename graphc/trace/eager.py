@@ -7,19 +7,47 @@ pass over what has been recorded, and evaluated at once. A call that was already
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
+from graphc import dispatch
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.nn.cell.cell import Cell
 from graphc.ops.declared import reference
 from graphc.ops.declared.rules import Array
 from graphc.ops.declared.transforms import REQUESTS
 from graphc.ops.primitives.float_status import StatusRegister
+from graphc.ops.tensor.call import without_gradients
+from graphc.ops.tensor.inputs import as_inputs
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
-from graphc.ops.tensor.tree import map_leaves
+from graphc.ops.tensor.tree import flatten, map_leaves, unflatten
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.tracer import Tracer
+
+
+class Step(Protocol):
+    """What runs a call that is compiled: it returns what the function does, and writes parameters."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+class Call(Protocol):
+    """The same as a function of arrays, which has gradients: what it reads, in the order of its operands (None: the next
+    tensor among the arguments), and which parameters it writes, their new values being its last results.
+    """
+
+    @property
+    def function(self) -> Any: ...
+
+    @property
+    def reads(self) -> tuple[Parameter | None, ...]: ...
+
+    @property
+    def writes(self) -> tuple[Parameter, ...]: ...
+
+
+#: Of a Cell and its arguments: how the call is compiled; None where it runs op by op.
+Compiled = Callable[[Cell, tuple[Any, ...], dict[str, Any]], tuple[Step, Call] | None]
 
 
 class EagerTensor(TracedTensor):
@@ -33,14 +61,17 @@ class EagerTensor(TracedTensor):
 
 
 class EagerTracer(Tracer):
-    """Records and evaluates. `expand` is the pass that replaces Grad, Jvp and Vmap nodes."""
+    """Records and evaluates. `expand` is the pass that replaces Grad, Jvp and Vmap nodes, `compiled` gives the step of a call
+    that is compiled.
+    """
 
     #: Effects on the outside, such as printing, happen when they are called.
     immediate = True
 
-    def __init__(self, name: str, expand: Callable[[Graph], Graph]) -> None:
+    def __init__(self, name: str, expand: Callable[[Graph], Graph], compiled: Compiled) -> None:
         super().__init__(name)
         self.expand = expand
+        self.compiled = compiled
         self.cell_calls = None
         self.values: dict[Value, Array] = {}
 
@@ -62,8 +93,10 @@ class EagerTracer(Tracer):
         graph = self.graph.copy()
         graph.set_results((str(v), v) for v in outputs)
         expanded = self.expand(graph)
+        if "Call" in expanded.ops():
+            expanded = _narrowed(expanded)
         feed = {i: self.values[Value(i)] for i in expanded.inputs}
-        return reference.run(expanded, feed, exact=False).results
+        return reference.run(expanded, feed, exact=False, known=self.values).results
 
     def _alone(self, node: Node) -> list[Array]:
         """What a node makes of its operands, by the pass that replaces it."""
@@ -102,6 +135,53 @@ class EagerTracer(Tracer):
     def prepared(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         return fn
 
+    # ---- what is compiled
+
+    def call_cell(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not cell.always_compiles:
+            return super().call_cell(cell, args, kwargs)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            made = self._compiled(cell, args, kwargs)
+            return super(EagerTracer, self).call_cell(cell, args, kwargs) if made is None else made[0]
+
+        return self.recorded_call(cell, run, args, kwargs)
+
+    def call_function(
+        self, fn: Callable[..., Any], cell: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        own, rest = cell()
+        made = self._compiled(own, rest, kwargs)
+        return super().call_function(fn, cell, args, kwargs) if made is None else made[0]
+
+    def _compiled(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
+        """What a compiled call returns, in one node for all of it. None where it cannot be compiled."""
+        args, kwargs = as_inputs((args, kwargs))
+        given, structure = flatten((args, kwargs))
+        traced = [x if isinstance(x, Parameter) else self.wrap(self.resolve(x), x.is_number) for x in given]
+        known = [x if isinstance(x, Parameter) else _known(x) for x in traced]
+        token, constant = dispatch.recorder.set(None), dispatch.detached.set(False)
+        try:
+            found = self.compiled(cell, *unflatten(structure, known))
+            if found is None:
+                return None
+            step, call = found
+            rest = iter(x for x in traced if not isinstance(x, Parameter))
+            operands = [next(rest) if p is None else self.wrap(self.read(p)) for p in call.reads]
+            outer, inner = unflatten(structure, known)
+            made = step(*outer, **inner)
+        finally:
+            dispatch.recorder.reset(token)
+            dispatch.detached.reset(constant)
+        node = self.add_node("Call", operands, {"function": call.function})
+        results, structure = flatten(made)
+        arrays = [require_array(x) for x in results] + [p.storage.copy() for p in call.writes]
+        self.values.update(zip(node.outputs, arrays, strict=True))
+        for p, value in zip(call.writes, node.outputs[len(results) :], strict=True):
+            GraphRecorder.write(self, p, value)  # It has been written.
+        outputs = tuple(self.wrap(v) for v in node.outputs[: len(results)])
+        return (unflatten(structure, without_gradients(self, outputs)),)
+
     # Python's own order and control flow are those of the program.
 
     def depend(self, value: Any, on: Any) -> Any:
@@ -133,9 +213,32 @@ class EagerTracer(Tracer):
         return None
 
 
-def run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], expand: Callable[[Graph], Graph]) -> Any:
+def _known(x: Tensor) -> Tensor:
+    made = Tensor.wrap(require_array(x))
+    made.is_number = x.is_number
+    return made
+
+
+def _narrowed(graph: Graph) -> Graph:
+    """The graph with compiled calls that make those results only which somebody uses."""
+    graph = graph.copy()
+    ends = {r.value for r in graph.results}
+    for node in reversed([n for n in graph if n.op.name == "Call"]):
+        used = ends | {v for user in graph.users(node.id) for v in graph.node(user).inputs}
+        wanted = tuple(k for k, v in enumerate(node.outputs) if v in used)
+        graph.set_node(node.id, attrs={**node.attrs, "wanted": wanted})
+    return graph
+
+
+def run(
+    cell: Cell,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    expand: Callable[[Graph], Graph],
+    compiled: Compiled,
+) -> Any:
     """Run a cell in plain Python; returns its results as Tensors."""
-    tracer = EagerTracer(type(cell).__name__, expand)
+    tracer = EagerTracer(type(cell).__name__, expand, compiled)
 
     def known(x: Tensor) -> Any:
         # A number marked by `mutable` is what it is here: a number.

@@ -126,6 +126,14 @@ class Tracer(GraphRecorder):
             self.scopes.pop()
             self.cells.pop()
 
+    def call_function(
+        self, fn: Callable[..., Any], cell: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call of a function that is compiled where it is called alone: `cell()` then gives its Cell, and the arguments of
+        that. Here it is a part of what is traced.
+        """
+        return self.prepared(fn)(*args, **kwargs)
+
     @contextmanager
     def _calling(self, cell: Cell, path: str) -> Iterator[None]:
         """Note that a cell is called, where somebody asks."""

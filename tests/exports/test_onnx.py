@@ -40,7 +40,7 @@ REFUSED = {
 }  # fmt: skip
 BESSEL = {name for name in all_ops() if name.startswith("Bessel")}
 #: Requests that autodiff replaces, what a pass makes that exports leave out, the outermost graph's, and functions of the user's.
-STRUCTURE = {"Attention", "AttentionGrad", "CustomGrad", "Grad", "HostCall", "Input", "Jvp", "Param", "Vmap"}
+STRUCTURE = {"Attention", "AttentionGrad", "Call", "CustomGrad", "Grad", "HostCall", "Input", "Jvp", "Param", "Vmap"}
 RNG = np.random.default_rng(2)
 TOLERANCES = {"float32": 2e-5, "float64": 1e-9, "float16": 4e-3}
 

@@ -158,8 +158,8 @@ def sampled(op, sample):
 
 #: Ops that hold Python functions, which cannot be written, and those of several processes.
 _UNWRITABLE = (
-    "CustomGrad", "HostCall", "AllReduceStart", "AllReduceWait", "ReduceScatterStart", "ReduceScatterWait", "AllGatherStart",
-    "AllGatherWait", "AllToAllStart", "AllToAllWait", "Receive", "Send", "SendEnd",
+    "Call", "CustomGrad", "HostCall", "AllReduceStart", "AllReduceWait", "ReduceScatterStart", "ReduceScatterWait",
+    "AllGatherStart", "AllGatherWait", "AllToAllStart", "AllToAllWait", "Receive", "Send", "SendEnd",
 )  # fmt: skip
 
 

@@ -31,6 +31,17 @@ def test_no_op_makes_a_result_of_a_negative_size():
 
 def test_an_op_with_a_kernel_or_gradient_has_samples():
     requests = {"Grad", "Jvp", "Vmap"}
-    structural = {"If", "While", "Scan", "CustomGrad", "Input", "Param", "Constant", "GetFloatStatus", "HostCall"}
+    structural = {
+        "If",
+        "While",
+        "Scan",
+        "CustomGrad",
+        "Input",
+        "Param",
+        "Constant",
+        "GetFloatStatus",
+        "HostCall",
+        "Call",
+    }
     structural |= {"AllToAllWait"}  # It reads what another node begins.
     assert {n for n, d in all_ops().items() if d.samples is None} == structural | requests

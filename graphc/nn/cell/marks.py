@@ -16,6 +16,9 @@ from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 
+#: What `jit` notes on a Cell, or on a function that it makes.
+COMPILES = "_graphc_compiles"
+
 
 class Marks(Structure[Child]):
     """The part of Cell that keeps such notes. Those without a meaning on one device are said once to have none."""
@@ -116,6 +119,18 @@ class Marks(Structure[Child]):
             no_effect("Cell", name, "a stage is one segment" if name == "pipeline_segment" else "there is one stage")
 
     # ---- calling
+
+    @property
+    def always_compiles(self) -> bool:
+        """Whether calls are compiled in PYNATIVE_MODE, too: `jit` was called for the cell, or for its `construct`. Hooks are
+        functions in Python there, so a cell that has some does not.
+        """
+        if any(getattr(self, "_hooks", {}).values()):
+            return False
+        construct: Any = getattr(self, "construct")  # noqa: B009, a method of Cell
+        return COMPILES in self.__dict__ or COMPILES in getattr(
+            getattr(construct, "__func__", construct), "__dict__", ()
+        )
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile the cell for such arguments ahead of the first call with them; nothing in PYNATIVE_MODE."""

@@ -1,4 +1,4 @@
-"""Ops of gradients that users write themselves: CustomGrad, and HostCall for those that run in Python."""
+"""Ops of gradients that users write themselves, CustomGrad, and of what PYNATIVE_MODE calls: HostCall, Call."""
 
 from __future__ import annotations
 
@@ -89,4 +89,25 @@ op(
     infer=lambda types, attrs: tuple(types),
     ref=lambda *operands, function: function(*operands),
     doc="what a Python function makes of the values. PYNATIVE_MODE only: a step has no Python in it",
+)
+
+
+def _call_grad(g: Builder, n: NodeView, *dys: Value | None) -> list[Value | None]:
+    """The compiled gradient, of the operands that are numbers to differentiate."""
+    given = tuple(dy is not None for dy in dys)
+    back = n.function.gradient(given)
+    made = g.node("Call", *n.inputs, *(dy for dy in dys if dy is not None), attrs={"function": back}).outputs
+    rest = iter(made)
+    return [next(rest) if k in n.function.varying else None for k in range(len(n.inputs))]
+
+
+op(
+    "Call",
+    "*operands",
+    attrs={"function": REQUIRED, "wanted": None},
+    infer=lambda types, attrs: tuple(attrs["function"].types),
+    ref=lambda *operands, function, wanted: function(operands, wanted),
+    grad=_call_grad,
+    doc="what a compiled function makes of the values; of the `wanted` results alone where the others are not used."
+    " PYNATIVE_MODE only",
 )

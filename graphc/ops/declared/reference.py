@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ from graphc.errors import LoweringError, SignatureError
 from graphc.ir import Graph, Node, OpDef, TensorType, Value
 from graphc.ir.types import HALVES
 from graphc.ops.declared.rules import Array
+
+_NONE: Mapping[Value, Array] = MappingProxyType({})
 
 
 class Outcome(NamedTuple):
@@ -49,10 +52,18 @@ def apply(
     return made
 
 
-def run(graph: Graph, inputs: Mapping[int, Any], *, exact: bool = True, keep: bool = False) -> Outcome:
+def run(
+    graph: Graph,
+    inputs: Mapping[int, Any],
+    *,
+    exact: bool = True,
+    keep: bool = False,
+    known: Mapping[Value, Array] = _NONE,
+) -> Outcome:
     """Evaluate a graph. `inputs` maps every Input and Param node id to an array.
 
-    With `exact` every float is computed in float64; with `keep` all intermediate values are returned.
+    With `exact` every float is computed in float64; with `keep` all intermediate values are returned. known: values that need
+    not be computed, of whole nodes.
     """
     values: dict[Value, Array] = {}
     for id in graph.inputs:
@@ -67,9 +78,11 @@ def run(graph: Graph, inputs: Mapping[int, Any], *, exact: bool = True, keep: bo
     for node in graph:
         if node.op.name in ("Input", "Param"):
             continue
-        operands = [values[v] for v in node.inputs]
-        for value, array in zip(node.outputs, _evaluate(node, operands, exact), strict=True):
-            values[value] = array
+        if Value(node.id) in known:
+            values.update((v, known[v]) for v in node.outputs)
+        else:
+            operands = [values[v] for v in node.inputs]
+            values.update(zip(node.outputs, _evaluate(node, operands, exact), strict=True))
         for value in last_use.get(node.id, ()):
             del values[value]
     return Outcome(
