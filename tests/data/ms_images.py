@@ -34,6 +34,7 @@ TRANSFORMS = [
     "V.Rotate(30)(np.stack([IMAGE, 255 - IMAGE]))",
     "V.Affine(15, (-0.1, 0.1), 1.1, (2, 5))(NOISE)",
     "V.Affine(15.0, [0.2, -0.3], 0.7, 10, V.Inter.BILINEAR, (1, 2, 3))(NOISE)",
+    *(f"V.Affine({a}, V.Inter.BICUBIC)(NOISE)" for a in ("15, (-0.1, 0.1), 1.1, (2, 5)", "-37, (0, 0), 0.8, 0")),
     "V.Affine(0, (0, 0), 1, 0)(GRAY)",
     *(f"V.Erase({a})(IMAGE)" for a in ("1, 2, 2, 3", "1, 2, 2, 3, (1, 2, 3)", "3, 5, 4, 6, 7.9")),
     *(

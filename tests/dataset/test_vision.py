@@ -18,7 +18,7 @@ from graphc import DataError
 from graphc.dataset import vision as V
 from graphc.dataset.vision.affine import inverse_affine
 from graphc.dataset.vision.policies import changed, magnitudes, pairs
-from graphc.dataset.vision.resample import warped
+from graphc.dataset.vision.warping import warped
 from tests.recorders import recorder
 
 DATA = Path(__file__).parents[1] / "data"

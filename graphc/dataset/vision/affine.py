@@ -11,7 +11,7 @@ from graphc.dataset.checks import number
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.vision.base import SIDE, ImageTransform, Inter, color_of, pillow, range_of, resample_of
 from graphc.dataset.vision.geometry import pil_filter
-from graphc.dataset.vision.resample import Matrix, warped
+from graphc.dataset.vision.warping import Matrix, warped
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]

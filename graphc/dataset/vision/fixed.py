@@ -25,7 +25,8 @@ from graphc.dataset.vision.base import (
     size_of,
 )
 from graphc.dataset.vision.geometry import Turning
-from graphc.dataset.vision.resample import as_dtype, resized, warped
+from graphc.dataset.vision.resample import as_dtype, resized
+from graphc.dataset.vision.warping import warped
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -25,7 +25,8 @@ from graphc.dataset.vision.base import (
     size_of,
 )
 from graphc.dataset.vision.coding import Decode
-from graphc.dataset.vision.resample import resized, rotated
+from graphc.dataset.vision.resample import resized
+from graphc.dataset.vision.warping import rotated
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -10,16 +10,12 @@ from graphc.dataset.checks import INT32_MAX, chance, integer, number
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.vision.base import ImageTransform, Inter, OfPillow, interpolation_of, pillow
 from graphc.dataset.vision.geometry import pil_filter
-from graphc.dataset.vision.resample import as_dtype
+from graphc.dataset.vision.sampler import PARTS, sampled
 from graphc.errors import ArgumentTypeError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Points = list[tuple[int, int]]
 
-#: Places between two pixels that have weights of their own, 2**5.
-_PARTS = 32
-#: What the weights of a pixel are whole parts of, for bytes, 2**15.
-_WHOLE = 1 << 15
 _DTYPES = ("uint8", "int16", "uint16", "float32", "float64")
 
 
@@ -120,84 +116,8 @@ def _projected(image: Array, matrix: Array, interpolation: Inter) -> Array:
     """The image with the pixel at each place that of the place times the matrix, as OpenCV's warpPerspective finds it."""
     y, x = np.ogrid[: image.shape[0], : image.shape[1]]
     depth, down, across = (row[0] * x + row[1] * y + row[2] for row in matrix[[2, 1, 0]])
-    parts = 1 if interpolation is Inter.NEAREST else _PARTS
+    parts = 1 if interpolation is Inter.NEAREST else PARTS
     with np.errstate(divide="ignore", invalid="ignore"):
         by = np.where(depth == 0, 0, parts / depth)
     at_y, at_x = (np.rint(np.clip(over * by, -INT32_MAX - 1, INT32_MAX)).astype(np.int64) for over in (down, across))
-    if interpolation is Inter.NEAREST:
-        return _framed(image, 1, image.dtype)[:, _rows(at_y, at_x, image, 1)].T.reshape(image.shape)
-    weights = _weights(interpolation)
-    taps, shares = weights.shape[1], _shares(weights, image.dtype)
-    pixels = _framed(image, taps, shares.dtype if image.dtype != np.float64 else np.float64)
-    places = _rows(at_y >> 5, at_x >> 5, image, taps)
-    which = ((at_y & 31) << 5 | at_x & 31).ravel()
-    chosen = [of_tap.take(which) for of_tap in shares.T]
-    result = np.empty((len(places), len(pixels)), image.dtype)
-    for channel, plane in enumerate(pixels):
-        result[:, channel] = _summed(plane, places, chosen, image.shape[1] + 2 * taps, image.dtype)
-    return result.reshape(image.shape)
-
-
-def _summed(plane: Array, places: Array, chosen: list[Array], width: int, dtype: Any) -> Array:
-    """The sums of the pixels about these places in one channel, in rows of `width`, times their shares."""
-    taps = 2 if len(chosen) == 4 else 4
-    total, row = np.zeros(len(places), plane.dtype), np.empty(len(places), plane.dtype)
-    picked = np.empty_like(row)
-    for tap, share in enumerate(chosen):
-        if tap % taps == 0:
-            row[...] = 0
-        beside = (tap // taps + 1 - taps // 2) * width + tap % taps + 1 - taps // 2
-        plane.take(places + beside, out=picked, mode="clip")
-        picked *= share
-        row += picked
-        if tap % taps == taps - 1:
-            total += row
-    if dtype == np.uint8:
-        return ((total + _WHOLE // 2) >> 15).clip(0, 255)
-    return as_dtype(total, dtype)
-
-
-def _framed(image: Array, frame: int, dtype: Any) -> Array:
-    """[channels, pixels] of the image in a frame of 0."""
-    height, width, channels = (*image.shape, 1)[:3]
-    result = np.zeros((channels, height + 2 * frame, width + 2 * frame), dtype)
-    result[:, frame:-frame, frame:-frame] = image.reshape(height, width, channels).transpose(2, 0, 1)
-    return result.reshape(channels, -1)
-
-
-def _rows(y: Array, x: Array, image: Array, frame: int) -> Array:
-    """Which pixels of the framed image these places are: those outside of it are in the frame, as far out as it goes."""
-    height, width = image.shape[:2]
-    before, after = frame // 2 + 1, max(frame // 2 - 1, 0)
-    y, x = y.clip(-before, height + after), x.clip(-before, width + after)
-    rows: Array = ((y + frame) * (width + 2 * frame) + x + frame).ravel()
-    return rows
-
-
-def _weights(interpolation: Inter) -> Array:
-    """float32 [_PARTS, taps]: of neighbouring pixels, for each place between the two in the middle."""
-    part = np.arange(_PARTS, dtype=np.float32) / np.float32(_PARTS)
-    if interpolation is not Inter.BICUBIC:
-        return np.stack([1 - part, part], 1)
-    # Keys' cubic convolution with a = -0.75 (IEEE Transactions on Acoustics 29, 1981).
-    a = np.float32(-0.75)
-    first = ((a * (part + 1) - 5 * a) * (part + 1) + 8 * a) * (part + 1) - 4 * a
-    second = ((a + 2) * part - (a + 3)) * part * part + 1
-    third = ((a + 2) * (1 - part) - (a + 3)) * (1 - part) * (1 - part) + 1
-    return np.stack([first, second, third, 1 - first - second - third], 1)
-
-
-def _shares(weights: Array, dtype: Any) -> Array:
-    """[_PARTS * _PARTS, taps * taps]: products of weights along y and x. For bytes whole parts, whose sum is all of them: what
-    lacks is added to the largest of the four in the middle, what is too much taken from the smallest.
-    """
-    taps = weights.shape[1]
-    products = (weights[:, None, :, None] * weights[None, :, None, :]).reshape(-1, taps, taps)
-    if dtype == np.uint8:
-        products = np.rint(products * np.float32(_WHOLE)).astype(np.int32)
-        over = products.sum((1, 2)) - _WHOLE
-        middle = products[:, taps // 2 :, taps // 2 :].reshape(len(products), -1)
-        chosen = np.where(over < 0, middle.argmax(1), middle.argmin(1))
-        side = taps - taps // 2
-        products[np.arange(len(products)), taps // 2 + chosen // side, taps // 2 + chosen % side] -= over
-    return products.reshape(len(products), -1)
+    return sampled(image, at_y, at_x, interpolation)

@@ -19,8 +19,8 @@ from graphc.dataset.vision.adjust import (
 )
 from graphc.dataset.vision.affine import inverse_affine
 from graphc.dataset.vision.base import Inter
-from graphc.dataset.vision.resample import rotated, warped
 from graphc.dataset.vision.tones import AutoContrast, Equalize, Invert
+from graphc.dataset.vision.warping import rotated, warped
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Color = tuple[int, int, int]

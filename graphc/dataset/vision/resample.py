@@ -1,9 +1,8 @@
-"""Images of other sizes and turned ones, by NumPy: as OpenCV computes them, whose results MindSpore's are."""
+"""Images of other sizes, by NumPy: as OpenCV computes them, whose results MindSpore's are."""
 
 from __future__ import annotations
 
 import math
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,6 @@ from graphc.dataset.vision.base import Inter, pillow
 from graphc.errors import DataError
 
 Array = np.ndarray[Any, np.dtype[Any]]
-#: (a, b, c, d, e, f): the pixel at (x, y) of the result is the one at (a x + b y + c, d x + e y + f).
-Matrix = tuple[float, float, float, float, float, float]
 
 
 def resized(image: Array, height: int, width: int, interpolation: Inter) -> Array:
@@ -106,10 +103,10 @@ def _taps(interpolation: Inter, source: int, target: int, shrinks: bool) -> tupl
     part = center - low.astype(np.float32)
     if interpolation is Inter.BILINEAR:
         return _two(low, part, source)
-    return np.clip(low[:, None] + np.arange(-1, 3), 0, source - 1), _cubic(part)
+    return np.clip(low[:, None] + np.arange(-1, 3), 0, source - 1), cubic(part)
 
 
-def _cubic(part: Array) -> Array:
+def cubic(part: Array) -> Array:
     """[..., 4]: the weights of the pixels at -1, 0, 1 and 2 for a place in between: Keys' cubic convolution with a = -0.75 (IEEE
     Transactions on Acoustics 29, 1981).
     """
@@ -133,77 +130,3 @@ def _boxes(source: int, target: int) -> tuple[Array, Array]:
     covered = np.minimum(indices + 1, end[:, None]) - np.maximum(indices, start[:, None])
     weights = np.clip(covered, 0, 1)
     return np.minimum(indices, source - 1), weights / weights.sum(1, keepdims=True)
-
-
-def rotated(
-    image: Array,
-    degrees: float,
-    interpolation: Inter,
-    expand: bool,
-    center: tuple[float, float] | None,
-    color: tuple[int, int, int],
-) -> Array:
-    """The image [H, W] or [H, W, C] turned counterclockwise about center (x, y), by default its middle.
-
-    expand: the result is as large as the turned image, else as the image. Outside is `color`.
-    """
-    height, width = image.shape[:2]
-    x0, y0 = ((width - 1) / 2, (height - 1) / 2) if center is None else center
-    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    if expand:
-        around = abs(width * cos) + abs(height * sin), abs(width * sin) + abs(height * cos)
-    else:
-        around = width, height
-    new_width, new_height = map(round, around)
-    shift_x, shift_y = x0 + (around[0] - width) / 2, y0 + (around[1] - height) / 2
-    matrix = (cos, -sin, x0 - cos * shift_x + sin * shift_y, sin, cos, y0 - sin * shift_x - cos * shift_y)
-    return warped(image, matrix, (new_height, new_width), interpolation, color)
-
-
-def warped(
-    image: Array, matrix: Matrix, size: tuple[int, int], interpolation: Inter, color: tuple[int, int, int]
-) -> Array:
-    """An image of size (height, width) whose pixels are those that the matrix says. Outside is `color`."""
-    if image.dtype == np.bool_:
-        return warped(image.astype(np.uint8), matrix, size, interpolation, color).astype(np.bool_)
-    a, b, c, d, e, f = matrix
-    y, x = np.mgrid[0 : size[0], 0 : size[1]].astype(np.float64)
-    # In 1024ths of a pixel, each product rounded, of which bilinear weights keep 32nds: as OpenCV's warpAffine does it.
-    at_x = np.rint(a * x * 1024) + np.rint((b * y + c) * 1024)
-    at_y = np.rint(d * x * 1024) + np.rint((e * y + f) * 1024)
-    # Of four channels and more each four are filled alike, the fourth by 0.
-    fill: Any = color[0] if image.ndim == 2 else np.resize((*color, 0), image.shape[2])
-    if interpolation is Inter.NEAREST:
-        rows, columns = (np.floor((at + 512) / 1024).astype(int) for at in (at_y, at_x))
-        return _picked(image, rows, columns, fill)
-    at_x, at_y = (np.floor((at + 16) / 32) / 32 for at in (at_x, at_y))
-    low_x, low_y = np.floor(at_x).astype(int), np.floor(at_y).astype(int)
-    work = image.astype(np.float64)
-    mixed: Any = 0.0
-    across, down = (_weights(at - low, interpolation) for at, low in ((at_x, low_x), (at_y, low_y)))
-    for (dy, of_row), (dx, of_column) in product(down, across):
-        share = of_row * of_column
-        if interpolation is Inter.BICUBIC and image.dtype == np.uint8:
-            share = np.rint(share * 32768) / 32768
-        mixed = mixed + _picked(work, low_y + dy, low_x + dx, fill) * (share if image.ndim == 2 else share[..., None])
-    # Bilinear weights of 15 bits are exact; bytes are rounded up from the middle on.
-    if image.dtype == np.uint8:
-        mixed = np.floor(mixed + 0.5)
-    return as_dtype(mixed, image.dtype)
-
-
-def _weights(part: Array, interpolation: Inter) -> list[tuple[int, Array]]:
-    """The neighbours that count for places this far behind a pixel: (how far behind it, their weights)."""
-    if interpolation is Inter.BICUBIC:
-        weights = _cubic(part.astype(np.float32))
-        return [(k - 1, weights[..., k].astype(np.float64)) for k in range(4)]
-    return [(0, 1 - part), (1, part)]
-
-
-def _picked(image: Array, y: Array, x: Array, fill: Any) -> Array:
-    """The pixels at these places; `fill` where there are none."""
-    height, width = image.shape[:2]
-    inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
-    result: Array = image[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)]
-    result[~inside] = fill
-    return result
