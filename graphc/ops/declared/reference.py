@@ -63,7 +63,7 @@ def run(
     """Evaluate a graph. `inputs` maps every Input and Param node id to an array.
 
     With `exact` every float is computed in float64; with `keep` all intermediate values are returned. known: values that need
-    not be computed, of whole nodes.
+    not be computed.
     """
     values: dict[Value, Array] = {}
     for id in graph.inputs:
@@ -78,7 +78,7 @@ def run(
     for node in graph:
         if node.op.name in ("Input", "Param"):
             continue
-        if Value(node.id) in known:
+        if known and all(v in known for v in node.outputs):
             values.update((v, known[v]) for v in node.outputs)
         else:
             operands = [values[v] for v in node.inputs]
