@@ -7,7 +7,8 @@ from typing import Any
 
 from graphc import ops
 from graphc.arguments import only, refusal
-from graphc.ops import addmm, dot, einsum, inverse, mm, outer
+from graphc.ops import addmm, dot, einsum, inverse, mm
+from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.index import write
 from graphc.ops.functional.norms import only_floats
 from graphc.ops.tensor.tensor import Tensor
@@ -29,17 +30,28 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta input + alpha times the sum of the products of the batch, in the dtype of input."""
+    require_rank("addbmm", "batch1", batch1, 3)
+    require_rank("addbmm", "batch2", batch2, 3)
     return ops.cast(ops.addbmm(input, batch1, batch2, beta=beta, alpha=alpha), input.dtype)
 
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * batch1 @ batch2, of batches of matrices."""
+    require_rank("baddbmm", "batch1", batch1, 3)
+    require_rank("baddbmm", "batch2", batch2, 3)
     return ops.baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of two batches of matrices, [b, n, k] and [b, k, m]."""
+    require_rank("bmm", "input", input, 3)
+    require_rank("bmm", "mat2", mat2, 3)
     return ops.bmm(input, mat2)
+
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The outer product of two vectors."""
+    return ops.ger(input, vec2)
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:

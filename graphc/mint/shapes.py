@@ -9,6 +9,7 @@ from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import eye, hstack, masked_select, ravel, t, tril, triu
 from graphc.ops.functional.distinct import unique_sorted
+from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.index import added_at
 from graphc.ops.tensor.tensor import Tensor
 
@@ -103,6 +104,7 @@ def item(input: Tensor) -> Any:
 
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix; of integers in int64."""
+    require_rank("trace", "input", input, 2)
     return ops.sum(ops.diagonal(input), -1)
 
 
@@ -210,6 +212,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A square matrix with a vector on a diagonal; or that diagonal of a matrix."""
+    require_rank("diag", "input", input, 1, 2)
     return ops.diagflat(input, diagonal) if input.ndim == 1 else ops.diagonal(input, diagonal)
 
 

@@ -87,6 +87,8 @@ def test_cell_list() -> None:
     assert [type(c).__name__ for c in cells] == ["Dense", "Dense", "ReLU", "Dense"]
     assert cells[2] is list(cells)[2]
     cells.insert(0, nn.ReLU())
+    with pytest.raises(IndexError, match="no place to insert"):
+        cells.insert(9, nn.ReLU())
     assert names(cells) == ["body.1.weight", "body.2.weight", "body.2.bias", "body.4.weight"]
     with pytest.raises(graphc.ArgumentTypeError, match="a CellList cannot be called"):
         cells(Tensor(1.0))

@@ -113,8 +113,10 @@ class _Container(Cell):
         return self
 
     def insert(self, index: int, cell: Cell) -> None:
-        """Add a cell before position `index`; those behind it move up."""
+        """Add a cell before position `index`, from -len to len; those behind it move up. IndexError for others."""
         items = self._items()
+        if not -len(items) <= index <= len(items):
+            raise IndexError(f"{type(self).__name__}: {index} is no place to insert at among {len(items)} cells")
         items.insert(index, ("0", self._checked(cell)))
         self._replace(items)
 

@@ -31,6 +31,7 @@ from graphc.ops.functional.elementwise import (
     sub,
     tanh,
 )
+from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.joining import split, tensor_split
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_sum
@@ -202,6 +203,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 @method("soft_shrink")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 within it."""
+    require_at_least("softshrink", "lambd", lambd, 0)
     x = _float("softshrink", input)
     return relu(x - lambd) - relu(-x - lambd)
 
@@ -276,8 +278,11 @@ def softmin(x: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:
 
 
 def swiglu(input: Tensor, dim: int = -1) -> Tensor:
-    """silu(a) b of the halves a, b of an axis."""
-    a, b = tensor_split(input, 2, dim)
+    """silu(a) b of the halves a, b of an axis of an even size."""
+    at = check_axis("swiglu", dim, input.ndim)
+    if input.shape[at] % 2:
+        raise ShapeError(f"swiglu: axis {at} of {input.tensor_type} cannot be halved", loc=user_loc())
+    a, b = tensor_split(input, 2, at)
     return mul(silu(a), b)
 
 

@@ -35,6 +35,7 @@ from graphc.ops.functional.elementwise import (
     square,
     sub,
 )
+from graphc.ops.functional.fitting import require_alike
 from graphc.ops.functional.logic import select, signbit
 from graphc.ops.functional.plain import unary
 from graphc.ops.tensor.methods import method
@@ -87,9 +88,10 @@ def true_divide(dividend: Operand, divisor: Operand) -> Tensor:
 
 
 def addn(x: Sequence[Tensor]) -> Tensor:
-    """The sum of all tensors of a sequence."""
+    """The sum of all tensors of a sequence, of one shape."""
     if isinstance(x, Tensor) or not x:
         raise ArgumentTypeError("addn: x must be a tuple or list of at least one tensor", loc=user_loc())
+    require_alike("addn", **{f"x[{k}]": each for k, each in enumerate(x)})
     total = as_tensor(x[0], "addn: x[0]")
     for y in x[1:]:
         total = add(total, y)

@@ -13,6 +13,7 @@ from graphc.ops.functional.core import Operand, call, cast, is_number, number
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.dynamic import known_number, known_values
 from graphc.ops.functional.elementwise import less, less_equal, logical_and, logical_or, sub
+from graphc.ops.functional.fitting import require_alike
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import expand_dims, reshape
 from graphc.ops.tensor.tensor import Tensor
@@ -146,6 +147,7 @@ def matrix_set_diag(x: Tensor, diagonal: Tensor, k: Offsets = 0, align: Align = 
     rows, columns = _matrices("matrix_set_diag", x)
     _lengths("matrix_set_diag", low, high, rows, columns)
     made, inside = _spread("matrix_set_diag", diagonal, low, high, rows, columns, align)
+    require_alike("matrix_set_diag", x=x, matrices_of_diagonal=made)
     return select(inside, made, x)
 
 

@@ -29,6 +29,7 @@ from graphc.ops.functional.elementwise import (
     mul,
     sub,
 )
+from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.shapes import expand_dims
 from graphc.ops.functional.slicing import gather, getitem
@@ -43,6 +44,8 @@ def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
     """[M, N]: intersection over union of N boxes with M others, each x0, y0, x1, y1; mode "iof": over the second's area."""
     if mode not in ("iou", "iof"):
         raise ArgumentValueError(f"iou: mode must be 'iou' or 'iof', got {mode!r}", loc=user_loc())
+    require_rank("iou", "anchor_boxes", anchor_boxes, 2)
+    require_rank("iou", "gt_boxes", gt_boxes, 2)
     a, b = expand_dims(anchor_boxes, 0), expand_dims(gt_boxes, 1)
 
     def extent(low: Tensor, high: Tensor) -> Tensor:
@@ -74,10 +77,12 @@ def bounding_box_encode(
     """[N, 4]: how far a box's middle lies from the anchor's, in sizes of the anchor, and the logarithms of the ratios of their
     sizes, less `means`, divided by `stds` (Girshick et al., 2014; MindSpore: ops.bounding_box_encode). Boxes: x0, y0, x1, y1.
     """
+    owner = "bounding_box_encode"
+    require_rank(owner, "anchor_box", anchor_box, 2)
+    require_rank(owner, "groundtruth_box", groundtruth_box, 2)
     (px, py), (pw, ph) = _centers(anchor_box)
     (gx, gy), (gw, gh) = _centers(groundtruth_box)
     found = [div(sub(gx, px), pw), div(sub(gy, py), ph), log(div(gw, pw)), log(div(gh, ph))]
-    owner = "bounding_box_encode"
     scaled = zip(found, _four(owner, "means", means), _four(owner, "stds", stds), strict=True)
     return stack([div(sub(d, mean), std) for d, mean, std in scaled], -1)
 
@@ -100,6 +105,8 @@ def bounding_box_decode(
         raise ArgumentValueError(
             f"{owner}: wh_ratio_clip must lie between 0 and 1, got {wh_ratio_clip!r}", loc=user_loc()
         )
+    require_rank(owner, "anchor_box", anchor_box, 2)
+    require_rank(owner, "deltas", deltas, 2)
     middles, sizes = _centers(anchor_box)
     scaled = zip(_four(owner, "means", means), _four(owner, "stds", stds), strict=True)
     dx, dy, dw, dh = (add(mul(getitem(deltas, (..., i)), std), mean) for i, (mean, std) in enumerate(scaled))

@@ -14,6 +14,7 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.create import ones_like
 from graphc.ops.functional.elementwise import abs_, add, mul, sub
+from graphc.ops.functional.fitting import require_at_least, require_rank
 from graphc.ops.functional.joining import meshgrid, stack, vstack
 from graphc.ops.functional.norms import norm
 from graphc.ops.functional.products import matmul
@@ -54,7 +55,8 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     """[n, N]: powers of the elements of a vector, N - 1 first, down to 0; N is n by default. Those of integers are int64."""
     if N is not None and (isinstance(N, bool) or not isinstance(N, int)):
         raise ArgumentTypeError(f"vander: N must be an int, got {type(N).__name__}", loc=user_loc())
-    count = _vector("vander", x).size if N is None else N
+    count = _vector("vander", x).size
+    count = count if N is None else N
     if count < 0:
         raise ArgumentValueError(f"vander: N must be at least 0, got {count}", loc=user_loc())
     x = cast_to(x, "int64") if x.tensor_type.dtype in (*INTEGERS, "bool") else x
@@ -93,14 +95,11 @@ def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """[..., n (n - 1) / 2]: the p-norms of the differences of each row and every later one, p >= 0."""
-    if input.ndim < 2:
-        raise ShapeError(f"pdist: {input.tensor_type} has no rows", loc=user_loc())
-    if p < 0:
-        raise ArgumentValueError(f"pdist: p must not be negative, got {p}", loc=user_loc())
-    rows, others = (Tensor.wrap(i.astype(np.int32)) for i in np.triu_indices(input.shape[-2], 1))
-    axis = input.ndim - 2
-    difference = sub(call("Gather", input, rows, axis=axis), call("Gather", input, others, axis=axis))
+    """[n (n - 1) / 2]: the p-norms of the differences of each row of a matrix and every later one, p >= 0."""
+    require_rank("pdist", "input", input, 2)
+    require_at_least("pdist", "p", p, 0)
+    rows, others = (Tensor.wrap(i.astype(np.int32)) for i in np.triu_indices(input.shape[0], 1))
+    difference = sub(call("Gather", input, rows, axis=0), call("Gather", input, others, axis=0))
     return reduce_sum(abs_(difference), -1) if p == 1 else norm(difference, p, -1)
 
 

@@ -7,6 +7,7 @@ from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Operand, call, cast_to
 from graphc.ops.functional.create import ones_like, zeros_like
 from graphc.ops.functional.elementwise import abs_, atan2, cos, equal, mul, sign, sin
+from graphc.ops.functional.fitting import require_alike
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
 from graphc.ops.tensor.methods import method
@@ -30,11 +31,12 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 
 
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """abs e^(i angle), broadcast, of two tensors of float32 or of float64. DTypeError for others."""
+    """abs e^(i angle), of two tensors of one shape of float32 or of float64. DTypeError for others."""
     size, turn = as_tensor(abs, "polar: abs"), as_tensor(angle, "polar: angle")
     for name, x in (("abs", size), ("angle", turn)):
         if x.tensor_type.dtype not in ("float32", "float64"):
             raise DTypeError(f"polar: {name} is {x.tensor_type}, expected dtype float32 or float64", loc=user_loc())
+    require_alike("polar", abs=size, angle=turn)
     return complex_(mul(size, cos(turn)), mul(size, sin(turn)))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
 from graphc.ops.functional.core import Number, Operand, call, cast, in_range, is_number
+from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.rooms import with_rooms
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.tensor.deferred import Deferred
@@ -96,7 +97,10 @@ def _require_count(owner: str, name: str, value: Any) -> None:
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
-    """start, start + step, ... before end; int64, or float32 if a float is among them. The numbers are known when compiling."""
+    """start, start + step, ... before end; int64, or float32 if a float is among them. The numbers are known when compiling.
+
+    ArgumentValueError for a step that leads away from end.
+    """
     if end is None:
         start, end = 0, with_rooms(start)
     first, last, by = (_number(v) for v in (start, end, step))
@@ -104,6 +108,8 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
         raise ArgumentValueError("arange: step must not be 0", loc=user_loc())
     if not all(map(np.isfinite, (first, last, by))):
         raise ArgumentValueError(f"arange: {first}, {last} and {by} must be finite", loc=user_loc())
+    if (last - first) * by < 0:
+        raise ArgumentValueError(f"arange: from {first} to {last} no step is {by}", loc=user_loc())
     if dtype is None:
         dtype = "float32" if any(isinstance(v, float) for v in (first, last, by)) else "int64"
     return Tensor.wrap(np.arange(first, last, by).astype(to_name(dtype)))
@@ -173,16 +179,21 @@ def tuple_to_array(input_x: Sequence[Number]) -> Tensor:
 def logspace(start: float, end: float, steps: int, base: int = 10, *, dtype: Any = float32) -> Tensor:
     """base to the power of `steps` numbers at equal distances."""
     _require_count("logspace", "steps", steps)
+    require_at_least("logspace", "base", base, 0)
     return cast(Tensor(np.float64(base) ** np.linspace(start, end, steps)), dtype)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Tensor:
     """[2, count]: rows and columns on and below a diagonal."""
+    _require_count("tril_indices", "row", row)
+    _require_count("tril_indices", "col", col)
     return cast(Tensor(np.stack(np.tril_indices(row, offset, col))), dtype)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Tensor:
     """[2, count]: rows and columns on and above a diagonal."""
+    _require_count("triu_indices", "row", row)
+    _require_count("triu_indices", "col", col)
     return cast(Tensor(np.stack(np.triu_indices(row, offset, col))), dtype)
 
 

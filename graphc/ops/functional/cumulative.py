@@ -18,6 +18,7 @@ from graphc.ops.functional.elementwise import (
     mul,
     sub,
 )
+from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.reduce import reduce_sum, summand
 from graphc.ops.functional.shapes import expand_dims
@@ -114,6 +115,7 @@ def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     real_only("sequence_mask", lengths)
     if maxlen is None:
         maxlen = int(np.max(known_values("sequence_mask", lengths), initial=0))
+    require_at_least("sequence_mask", "maxlen", maxlen, 0)
     return less(arange(0, maxlen, dtype=lengths.dtype), expand_dims(lengths, -1))
 
 

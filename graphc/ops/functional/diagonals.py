@@ -10,6 +10,7 @@ from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.core import call
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import add, equal, greater_equal, less_equal, mul
+from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
@@ -23,6 +24,7 @@ from graphc.ops.tensor.tensor import Tensor
 
 def triangle(x: Tensor, diagonal: int, lower: bool) -> Tensor:
     """x with zeros above, or below, a diagonal of the last two axes."""
+    (diagonal,) = whole_numbers("tril" if lower else "triu", "diagonal", diagonal)
     rows = reshape(arange(0, x.shape[-2], dtype="int32"), (x.shape[-2], 1))
     columns = arange(0, x.shape[-1], dtype="int32")
     kept = (less_equal if lower else greater_equal)(columns, add(rows, diagonal))
@@ -73,6 +75,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
+    require_rank("trace", "input", input, 2)
     return reduce_sum(diagonal(input), -1)
 
 

@@ -28,6 +28,7 @@ from graphc.ops.functional.core import (
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.dynamic import columns_of, known_number, places_of
 from graphc.ops.functional.elementwise import add, floor_mod, greater, maximum, minimum, mul, neg
+from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.one_by_one import numbers_first, numbers_of
@@ -377,9 +378,14 @@ def beside(x: Tensor, axis: int, places: Tensor) -> Tensor:
 
 @method()
 def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
-    """Entries of an axis."""
-    at = check_axis("index_select", axis, input.ndim)
-    return _gathered(input, wrapped(as_index(index), shape_of(input)[at]), at)
+    """Entries of an axis, which the numbers in `index`, one or a vector of them, name."""
+    places = as_index(index)
+    require_rank("index_select", "index", places, 0, 1)
+    return _entries(input, places, check_axis("index_select", axis, input.ndim))
+
+
+def _entries(x: Tensor, places: Tensor, axis: int) -> Tensor:
+    return _gathered(x, wrapped(places, shape_of(x)[axis]), axis)
 
 
 @method()
@@ -393,7 +399,7 @@ def take(input: Tensor, index: Any, axis: int | None = None, mode: str = "clip")
     size = x.shape[at]
     places = as_index(index)
     inside = floor_mod(places, size) if mode == "wrap" else minimum(maximum(places, -size), size - 1)
-    return index_select(x, at, inside)
+    return _entries(x, inside, check_axis("take", at, x.ndim))
 
 
 def index_add(
@@ -418,6 +424,7 @@ def index_fill(x: Tensor, axis: int, index: Any, value: Operand) -> Tensor:
     """x with entries of an axis filled with a number."""
     at = check_axis("index_fill", axis, x.ndim)
     where = as_index(index)
+    require_rank("index_fill", "index", where, 0, 1)
     where = reshape(where, (-1,))
     shape = (*x.shape[:at], where.size, *x.shape[at + 1 :])
     return scattered("update", x, wrapped(where, shape_of(x)[at]), broadcast_to(cast(value, x.dtype), shape), at)

@@ -103,6 +103,8 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor of integers, by Euclid's algorithm."""
     x, y = _integers("gcd", input, other)
     a, b = abs_(add(x, mul(y, 0))), abs_(add(y, mul(x, 0)))
+    if not a.size:
+        return a
 
     def step(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         done = equal(b, 0)

@@ -25,6 +25,7 @@ from graphc.ops.functional.elementwise import (
     square,
     sub,
 )
+from graphc.ops.functional.fitting import require_alike
 from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
@@ -60,6 +61,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: 
     """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, with d = input - target; reduced."""
     if not beta > 0:
         raise ArgumentValueError(f"smooth_l1_loss: beta must be positive, got {beta}", loc=user_loc())
+    require_alike("smooth_l1_loss", input=input, target=target)
     d = abs_(sub(input, target))
     loss = select(less(d, beta), mul(square(d), 0.5 / beta), sub(d, 0.5 * beta))
     return reduced("smooth_l1_loss", loss, reduction)
@@ -77,6 +79,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target input)), reduced; targets are 1 or -1."""
+    require_alike("soft_margin_loss", input=input, target=target)
     return reduced("soft_margin_loss", softplus(-mul(input, target)), reduction)
 
 
@@ -128,6 +131,7 @@ def cosine_loss(
 
 def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
     """labels (log labels - logits), 0 where labels are not positive; reduced. "batchmean" divides the sum by axis 0."""
+    require_alike("kl_div", logits=logits, labels=labels)
     present = greater(labels, 0.0)
     weight = select(present, labels, 0.0)
     loss = mul(weight, sub(log(select(present, labels, 1.0)), logits))
@@ -268,7 +272,7 @@ def _check_classes(op: str, inputs: Tensor, target: Tensor, weight: Tensor | Non
         )
     if weight is not None and (not isinstance(weight, Tensor) or weight.shape != inputs.shape[axis : axis + 1]):
         kind = str(weight.tensor_type) if isinstance(weight, Tensor) else type(weight).__name__
-        raise ArgumentTypeError(
+        raise (ShapeError if isinstance(weight, Tensor) else ArgumentTypeError)(
             f"{op}: weight is {kind}, expected one number per class of {inputs.tensor_type}", loc=user_loc()
         )
 

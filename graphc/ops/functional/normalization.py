@@ -10,6 +10,7 @@ from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import call, cast, is_number, real_only, shape_of
 from graphc.ops.functional.elementwise import add, mul, pow_, rsqrt, sqrt, square
+from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.in_place import assign
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.reduce import reduce_mean
@@ -84,6 +85,9 @@ def batch_norm(
     x, source = input_x, input_x.tensor_type.dtype
     if x.ndim < 2:
         raise ShapeError(f"batch_norm: x is {x.tensor_type}, expected [N, channels, ...]", loc=user_loc())
+    require_at_least("batch_norm", "eps", eps, 0)
+    if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
+        raise ArgumentValueError(f"batch_norm: momentum must lie in [0, 1], got {momentum}", loc=user_loc())
     for name, p in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if p is not None and p.shape != x.shape[1:2]:
             raise ShapeError(

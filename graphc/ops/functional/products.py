@@ -11,6 +11,7 @@ from graphc.ops.declared.rules import broadcast_shape, broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Number, call, cast_to
 from graphc.ops.functional.elementwise import add, mul, sub
+from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.reduce import reduce_sum, sum_
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, swapaxes, transpose
@@ -69,7 +70,7 @@ def _integer_product(x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool)
     return reduce_sum(mul(expand_dims(x, -1), expand_dims(y, -3)), -2)
 
 
-@method("outer", "ger")
+@method()
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """x[i] y[j]."""
     return mul(reshape(input, (-1, 1)), reshape(vec2, (1, -1)))
@@ -113,6 +114,8 @@ def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Product of two matrices."""
+    require_rank("mm", "input", input, 2)
+    require_rank("mm", "mat2", mat2, 2)
     return matmul(input, mat2)
 
 
@@ -124,36 +127,46 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
 
 def mv(mat: Tensor, vec: Tensor) -> Tensor:
     """Product of a matrix and a vector."""
+    require_rank("mv", "mat", mat, 2)
+    require_rank("mv", "vec", vec, 1)
     return matmul(mat, vec)
+
+
+def _plus(input: Tensor, product: Tensor, beta: Number, alpha: Number) -> Tensor:
+    return add(mul(input, beta), mul(product, alpha))
 
 
 @method("addmm")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha mat1 mat2."""
-    return add(mul(input, beta), mul(matmul(mat1, mat2), alpha))
+    require_rank("addmm", "mat1", mat1, 2)
+    require_rank("addmm", "mat2", mat2, 2)
+    return _plus(input, matmul(mat1, mat2), beta, alpha)
 
 
 @method()
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha batch1 batch2, of batches of matrices."""
-    return addmm(input, batch1, batch2, beta=beta, alpha=alpha)
+    return _plus(input, matmul(batch1, batch2), beta, alpha)
 
 
 @method()
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha mat vec, of a matrix and a vector."""
-    return addmm(input, mat, vec, beta=beta, alpha=alpha)
+    require_rank("addmv", "mat", mat, 2)
+    require_rank("addmv", "vec", vec, 1)
+    return _plus(input, matmul(mat, vec), beta, alpha)
 
 
 def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta x + alpha times the outer product."""
-    return add(mul(x, beta), mul(outer(vec1, vec2), alpha))
+    return _plus(x, outer(vec1, vec2), beta, alpha)
 
 
 @method()
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha times the sum of the products of the batch; of integers in int64, as `sum`."""
-    return add(mul(input, beta), mul(sum_(matmul(batch1, batch2), 0), alpha))
+    return _plus(input, sum_(matmul(batch1, batch2), 0), beta, alpha)
 
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
@@ -186,8 +199,11 @@ def broadcast_to_each_other(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return broadcast_to(x, shape), broadcast_to(y, shape)
 
 
+@method()
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """The outer product of two vectors."""
+    require_rank("ger", "input", input, 1)
+    require_rank("ger", "vec2", vec2, 1)
     return mul(expand_dims(input, 1), expand_dims(vec2, 0))
 
 

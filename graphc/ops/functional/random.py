@@ -129,6 +129,8 @@ def randint(low: Any, high: Any, size: Sequence[int], seed: int | None = None, *
     name = to_name(dtype) if dtype is not None else "int64"
     if isinstance(low, int) and isinstance(high, int) and high - low > 1 << 24:
         return integers_from(generator(seed or None), tuple(size), low, high, name)
+    if isinstance(low, int) and isinstance(high, int) and high <= low:
+        raise ArgumentValueError(f"randint: there is no integer from {low} up to, but without, {high}", loc=user_loc())
     span = sub(high, low)
     steps = cast_to(floor(mul(_unit(tuple(size), seed), cast(span, "float32"))), "int64")
     return cast(add(minimum(steps, sub(cast(span, "int64"), 1)), cast(low, "int64")), name)

@@ -11,6 +11,7 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import cast
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import less, sub
+from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.joining import concat, stack, unstack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape, whole_numbers
@@ -74,6 +75,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 @method()
 def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int = 0) -> Tensor:
     """The first seq_lengths[i] entries of axis seq_dim in reverse order, for each entry i of batch_dim."""
+    require_at_least("reverse_sequence", "seq_dim", seq_dim, 0)
+    require_at_least("reverse_sequence", "batch_dim", batch_dim, 0)
     moved = moveaxis(x, (batch_dim, seq_dim), (0, 1))
     count, size = moved.shape[:2]
     if seq_lengths.shape != (count,):

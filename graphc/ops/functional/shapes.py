@@ -136,6 +136,10 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
     a, b = check_axis("flatten", start_dim, max(x.ndim, 2)), check_axis("flatten", end_dim, max(x.ndim, 2))
     if x.ndim < 2:
         return reshape(x, (-1,))
+    if a > b:
+        raise ArgumentValueError(
+            f"flatten: start_dim {start_dim} comes after end_dim {end_dim} of {x.tensor_type}", loc=user_loc()
+        )
     made = reshape(x, (*x.shape[:a], math.prod(x.shape[a : b + 1]), *x.shape[b + 1 :]))
     return made.twin() if made is x else made
 

@@ -13,6 +13,7 @@ from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import IndexKindError, IndexRangeError, call, cast, shape_of
 from graphc.ops.functional.elementwise import add, greater_equal, less, logical_and
+from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.deferred import Deferred
@@ -74,8 +75,14 @@ def one_ellipsis(items: Sequence[Any]) -> None:
 
 @method()
 def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
-    """`length` entries of an axis from `start`."""
+    """`length` entries of an axis from `start`, which may count from its end. ArgumentValueError where it has not so many."""
     at = check_axis("narrow", axis, input.ndim)
+    size = input.shape[at]
+    start = start + size if isinstance(start, int) and start < 0 else start
+    if all(isinstance(v, int) for v in (start, length, size)) and not 0 <= start <= start + length <= size:
+        raise ArgumentValueError(
+            f"narrow: axis {at} of {input.tensor_type} has no {length} entries from {start} on", loc=user_loc()
+        )
     return getitem(input, (*(slice(None),) * at, slice(start, start + length)))
 
 
@@ -118,6 +125,10 @@ def strided_slice(
             f"strided_slice: begin {begin}, end {end} and strides {strides} must be equally long, no stride 0",
             loc=user_loc(),
         )
+    masks = {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask}
+    masks |= {"new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}
+    for name, mask in masks.items():
+        require_at_least("strided_slice", name, mask, 0)
     for i, (b, e, s) in enumerate(zip(begin, end, strides, strict=True)):
         if ellipsis_mask >> i & 1:
             items.append(Ellipsis)

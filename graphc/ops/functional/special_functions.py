@@ -11,6 +11,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Operand, as_float, call, pair
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import add
+from graphc.ops.functional.fitting import require_alike
 from graphc.ops.functional.plain import unary
 from graphc.ops.functional.special import lgamma
 from graphc.ops.tensor.methods import method
@@ -75,6 +76,7 @@ def zeta(input: Operand, other: Operand) -> Tensor:
 
 def betainc(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
     """The regularized incomplete beta function I_x(a, b). It has no gradient for a and b: GradientError."""
+    require_alike("betainc", a=a, b=b, x=x)
     first, second, third = _floats("Betainc", a, b, x)
     return call("Betainc", call("Undifferentiated", first), call("Undifferentiated", second), third)
 

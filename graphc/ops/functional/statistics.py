@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Axis, as_float, call, cast, real_only, shape_of
 from graphc.ops.functional.elementwise import add, equal, greater, maximum, mul, sqrt, square, sub
+from graphc.ops.functional.fitting import require_at_least, require_rank
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.norms import norm, vector_norm
 from graphc.ops.functional.products import matmul
@@ -65,7 +67,8 @@ def std_mean(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = F
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of input - other."""
+    """The p-norm of input - other, p >= 0."""
+    require_at_least("dist", "p", p, 0)
     return vector_norm(sub(input, other), p)
 
 
@@ -76,6 +79,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     Of halves in float32. The sum of squares is divided by the number of observations less the correction, or by 0.
     """
     real_only("cov", input)
+    require_rank("cov", "input", input, 0, 1, 2)
     x = as_float(input if input.ndim == 2 else reshape(input, (1, -1)))
     x = cast(x, "float32") if x.tensor_type.dtype in ("float16", "bfloat16") else x
     n = x.shape[1]
@@ -99,7 +103,10 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
 
 @method()
 def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
-    """Each entry of an axis scaled down to the p-norm maxnorm if it is larger."""
+    """Each entry of an axis scaled down to the p-norm maxnorm if it is larger; p above 0, maxnorm not below."""
+    if isinstance(p, (int, float)) and not p > 0:
+        raise ArgumentValueError(f"renorm: p must be positive, got {p}", loc=user_loc())
+    require_at_least("renorm", "maxnorm", maxnorm, 0)
     at = check_axis("renorm", axis, input.ndim)
     others = tuple(i for i in range(input.ndim) if i != at)
     norm = vector_norm(input, p, others, True)
@@ -120,8 +127,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norms of all differences of a row of x1 and a row of x2."""
+    """The p-norms of all differences of a row of x1 and a row of x2, p >= 0, both of equally many axes."""
     real_only("cdist", x1, x2)
+    require_at_least("cdist", "p", p, 0)
+    require_rank("cdist", "x2", x2, x1.ndim)
     if x1.ndim < 2 or x2.ndim < 2 or x2.shape[-2] < _BESIDE:
         return norm(sub(expand_dims(x1, -2), expand_dims(x2, -3)), p, -1)
     # Distances to rows of x2 lie beside each other, so with these turned lanes need not be added up.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphc.ops import functional as F
 from graphc.ops.functional.arithmetic import real_div
 from graphc.ops.functional.complex import complex_, complex_abs
+from graphc.ops.functional.fitting import require_alike
 from graphc.ops.tensor.primitive import declare
 from graphc.ops.tensor.tensor import Tensor
 
@@ -62,6 +63,7 @@ IsClose = declare("IsClose", F.isclose, rtol=1e-5, atol=1e-8, equal_nan=False)
 
 def _equal_count(x: Tensor, y: Tensor) -> Tensor:
     """How many elements are equal: one number of x's dtype, shape [1]."""
+    require_alike("EqualCount", x=x, y=y)
     return F.reshape(F.reduce_sum(F.cast(F.equal(x, y), x.dtype)), (1,))
 
 

@@ -9,7 +9,6 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, Sha
 from graphc.ir.types import HALVES
 from graphc.ops import functional as F
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.describe import numel
 from graphc.ops.functional.distributions import sizes
 from graphc.ops.functional.normalization import lrn
 from graphc.ops.tensor.dtype import float32, int32, int64, to_name
@@ -184,10 +183,12 @@ def _layer_norm(
     begin = check_axis("LayerNorm: begin_norm_axis", begin_norm_axis, x.ndim)
     mean, variance = F.moments(F.cast(x, "float32") if x.tensor_type.dtype in HALVES else x, list(range(begin, x.ndim)))
     first = check_axis("LayerNorm: begin_params_axis", begin_params_axis, x.ndim)
-    shape = (*(1,) * first, *x.shape[first:])
-    gamma, beta = (
-        F.reshape(p, shape) if p.shape != shape and p.size == numel(x[(0,) * first]) else p for p in (gamma, beta)
-    )
+    for name, p in (("gamma", gamma), ("beta", beta)):
+        if p.shape != x.shape[first:]:
+            raise ShapeError(
+                f"LayerNorm: {name} is {p.tensor_type}, expected the axes from {first} on of {x.tensor_type}",
+                loc=user_loc(),
+            )
     y = F.layer_norm_over(x, gamma, beta, begin, epsilon)
     return y, F.cast(mean, "float32"), F.cast(variance, "float32")
 

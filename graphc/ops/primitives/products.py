@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from graphc.ops import functional as F
+from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.fourier import fft_with_size
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- products
 
-MatMul = declare("MatMul", F.matmul, transpose_a=False, transpose_b=False)
+
+def _matrices(x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor:
+    """The product of two matrices, each perhaps turned."""
+    require_rank("MatMul", "x", x, 2)
+    require_rank("MatMul", "y", y, 2)
+    return F.matmul(x, y, transpose_a, transpose_b)
+
+
+MatMul = declare("MatMul", _matrices, transpose_a=False, transpose_b=False)
 
 BatchMatMul = declare("BatchMatMul", F.matmul, transpose_a=False, transpose_b=False)
 
-Ger = declare("Ger", F.outer)
+Ger = declare("Ger", F.ger)
 Einsum = declare("Einsum", lambda operands, equation: F.einsum(equation, operands), equation=REQUIRED)
 Dense = declare("Dense", F.dense)
 

@@ -12,6 +12,7 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.cumulative import logcumsumexp
 from graphc.ops.functional.dynamic import known_number
 from graphc.ops.functional.extrema import arg_with_value, place
+from graphc.ops.functional.fitting import require_alike
 from graphc.ops.functional.reduce import reduce_prod
 from graphc.ops.functional.sorting import bucketize, searchsorted
 from graphc.ops.functional.statistics import renorm
@@ -72,6 +73,7 @@ LpNorm = declare("LpNorm", _lp_norm, axis=REQUIRED, p=2, keep_dims=False, epsilo
 
 def _square_sums(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """The sum of squares of each operand."""
+    require_alike("SquareSumAll", x=x, y=y)
     return F.reduce_sum(F.square(x)), F.reduce_sum(F.square(y))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.resizing import (
     resize_area,
     resize_bilinear,
@@ -20,11 +21,13 @@ from graphc.ops.tensor.tensor import Tensor
 
 def _nearest(image: Tensor, size: Any, align_corners: bool, half_pixel_centers: bool) -> Tensor:
     """Images [N, C, H, W] in another height and width, by nearest neighbours."""
+    require_rank("ResizeNearestNeighbor", "the image", image, 4)
     return resize_nearest(image, wanted_plane(size), align_corners, half_pixel_centers)
 
 
 def _bilinear(x: Tensor, size: Any, align_corners: bool, half_pixel_centers: bool) -> Tensor:
     """Images [N, C, H, W] in another height and width, by bilinear interpolation."""
+    require_rank("ResizeBilinearV2", "the image", x, 4)
     return resize_bilinear(x, size, align_corners, half_pixel_centers)
 
 
