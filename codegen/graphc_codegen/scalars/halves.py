@@ -23,7 +23,7 @@ import numpy as np
 
 from graphc_codegen.dtypes import HALVES
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.writer import Writer
+from graphc_codegen.writer import Writer, vec
 
 _SIGN, _INFINITY, _QUIET = 0x80000000, 0x7F800000, 0x00400000
 #: Smallest normal float16 (2**-14), 2**16 and the difference of the exponent biases, in the bits of a float.
@@ -74,10 +74,9 @@ def widen(w: Writer, bits: str, dtype: str) -> str:
     """<lanes x i16> as loaded -> <lanes x float>, exact."""
     if dtype == "float16" and w.converts:
         return w.convert("fpext", w.convert("bitcast", bits, "i16", "half"), "half", "float")
-    wide = w.convert("zext", bits, "i16", "i32")
     if dtype == "bfloat16":
-        wide = w.binary("shl", wide, w.constant(16, "i32"), "i32")
-        return w.convert("bitcast", wide, "i32", "float")
+        return _widened_words(w, bits)
+    wide = w.convert("zext", bits, "i16", "i32")
     size = w.binary("and", wide, w.constant(0x7FFF, "i32"), "i32")
     sign = w.binary("shl", w.binary("xor", wide, size, "i32"), w.constant(16, "i32"), "i32")
     rebias = w.constant(_REBIAS, "i32")
@@ -90,15 +89,23 @@ def widen(w: Writer, bits: str, dtype: str) -> str:
     return w.convert("bitcast", w.binary("or", value, sign, "i32"), "i32", "float")
 
 
+def _widened_words(w: Writer, bits: str) -> str:
+    """The upper halves of words of zeros: one instruction where there is one that moves words anywhere."""
+    if not w.bfloat16:
+        wide = w.binary("shl", w.convert("zext", bits, "i16", "i32"), w.constant(16, "i32"), "i32")
+        return w.convert("bitcast", wide, "i32", "float")
+    v, words = vec("i16", w.lanes), 2 * w.lanes
+    order = ", ".join(f"i32 {w.lanes}, i32 {lane}" for lane in range(w.lanes))
+    pairs = w.op(f"shufflevector {v} {bits}, {v} zeroinitializer, {vec('i32', words)} <{order}>")
+    return w.op(f"bitcast {vec('i16', words)} {pairs} to {vec('float', w.lanes)}")
+
+
 def narrow(w: Writer, value: str, dtype: str) -> str:
     """<lanes x float> of numbers that the half type represents -> <lanes x i16> to store, exact."""
+    if short := _short(w, value, dtype):
+        return short
     if dtype == "float16" and w.converts:
-        _, short = w.halves.get(value, (dtype, ""))
-        return w.convert("bitcast", short or w.convert("fptrunc", value, "float", "half"), "half", "i16")
-    if dtype == "bfloat16":
-        _, short = w.halves.get(value, (dtype, ""))
-        if short:
-            return w.convert("bitcast", short, "bfloat", "i16")
+        return w.convert("bitcast", w.convert("fptrunc", value, "float", "half"), "half", "i16")
     bits = w.convert("bitcast", value, "float", "i32")
     if dtype == "bfloat16":
         return w.convert("trunc", w.binary("lshr", bits, w.constant(16, "i32"), "i32"), "i32", "i16")
@@ -115,6 +122,20 @@ def narrow(w: Writer, value: str, dtype: str) -> str:
     small = w.binary("icmp ult", size, w.constant(_SMALLEST_NORMAL, "i32"), "i32")
     result = w.binary("or", w.select(small, steps, normal, "i32"), sign, "i32")
     return w.convert("trunc", result, "i32", "i16")
+
+
+def _short(w: Writer, value: str, dtype: str) -> str:
+    """The bits of numbers that have been in the half type, or of a choice between such; "" where they have not."""
+    if value == "zeroinitializer":
+        return value
+    known, short = w.halves.get(value, (dtype, ""))
+    if short and known == dtype:
+        return w.convert("bitcast", short, "half" if dtype == "float16" else "bfloat", "i16")
+    if value not in w.choices:
+        return ""
+    condition, *both = w.choices[value]
+    shorts = [_short(w, x, dtype) for x in both]
+    return w.select(condition, *shorts, "i16") if all(shorts) else ""
 
 
 def rounded(w: Writer, value: str, dtype: str) -> str:
