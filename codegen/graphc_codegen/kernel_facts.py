@@ -211,7 +211,11 @@ def _banded_halves(p: Params) -> tuple[int, ...]:
     return (0, 3) if p["inner"] > 1 else (3,)
 
 
-_DIRECT = KernelFacts(_conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw"), halves=_always(2))
+def _conv_terms(p: Params) -> int:
+    return _product(p, "ci", "kh", "kw") * (2 if p.get("pairs") else 1)
+
+
+_DIRECT = KernelFacts(_conv_result, work=_conv_work, terms=_conv_terms, halves=_always(2))
 #: The named kernels by name.
 KERNEL_FACTS = {
     "gemm": KernelFacts(
@@ -219,6 +223,7 @@ KERNEL_FACTS = {
     ),
     "conv2d": _DIRECT,
     "conv2d_channels": _DIRECT,
+    "pair_channels": KernelFacts(halves=_always(0)),
     "conv2d_filter_grad": KernelFacts(work=_conv_work, terms=lambda p: _product(p, "n", "oh", "ow"), float64=True),
     "conv2d_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_always(0, 1, 3)),
     "conv2d_batch_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_batch_halves),

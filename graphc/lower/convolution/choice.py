@@ -266,10 +266,16 @@ def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
     return z.groups == 1 and _has_room(z) and cost * _WORTH_SUMMED < direct and cost < _least(direct, others)
 
 
+def by_pairs(z: Sizes, geometry: Geometry) -> bool:
+    """Whether the direct kernel should multiply pairs of channels, where there are some and columns are near enough to be read."""
+    return z.pairs and z.ci > 1 and geometry.stride[1] <= _READ
+
+
 def _direct(z: Sizes, geometry: Geometry, *, transposed: bool) -> float:
     """Cycles of the direct kernel, which may have a stride. Without one a gradient with respect to the images meets zeros around
     what it reads, of which only whole rows are skipped.
     """
+    z = replace(z, pairs=by_pairs(z, geometry))
     if geometry.stride != (1, 1):
         return _wide(z, geometry) * z.direct(transposed=transposed)
     made = _back(z, geometry.dilation) if transposed else z
