@@ -194,6 +194,11 @@ def _softmax_halves(p: Params) -> tuple[int, ...]:
     return (0, 1) if p["cols"] <= SOFTMAX_ROW else (0,)
 
 
+def _cross_entropy_halves(p: Params) -> tuple[int, ...]:
+    """Sparse labels are no floats."""
+    return (0, 2, 3) if p["sparse"] else (0, 1, 2, 3)
+
+
 def _pool_halves(p: Params) -> tuple[int, ...]:
     """Small windows that are not clipped and at most two pixels apart are read as vectors, others gathered."""
     below, right = (p["oh"] - 1) * p["sh"] + p["kh"], (p["ow"] - 1) * p["sw"] + p["kw"]
@@ -239,7 +244,7 @@ KERNEL_FACTS = {
     "log_softmax": KernelFacts(terms=_columns, halves=_always(0, 1)),
     "softmax_grad": KernelFacts(_rows_result, terms=_columns, halves=_always(0, 1, 2)),
     "log_softmax_grad": KernelFacts(_rows_result, terms=_columns, halves=_always(0, 1, 2)),
-    "softmax_cross_entropy": KernelFacts(outputs=2, terms=_columns, halves=_always(0)),
+    "softmax_cross_entropy": KernelFacts(outputs=2, terms=_columns, halves=_cross_entropy_halves),
     "attention": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 2)),
     "attention_grad": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 5), parts=True),
     "argmax": KernelFacts(),

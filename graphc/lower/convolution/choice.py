@@ -267,7 +267,7 @@ def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
 
 
 def by_pairs(z: Sizes, geometry: Geometry) -> bool:
-    """Whether the direct kernel should multiply pairs of channels, where there are some and columns are near enough to be read."""
+    """Whether the direct kernel should multiply pairs of channels, if there are some and its images can be made."""
     return z.pairs and z.ci > 1 and geometry.stride[1] <= _READ
 
 

@@ -5,8 +5,6 @@ Images and weights are copied so that the numbers of two channels lie side by si
 
 from __future__ import annotations
 
-import math
-
 from graphc.ir import TensorType
 from graphc.ir.lowering import CallBuilder, Geometry, Operand
 from graphc.lower.convolution.sizes import Pair, Sizes

@@ -110,7 +110,7 @@ def _row(w: Writer, z: _Sizes, count: int, at: tuple[str, str], phase: tuple[int
 
     if isinstance(y, int):
         row(0 <= y < z.h)
-    elif 0 <= phase[0] - z.top and sh * (z.ph - 1) + phase[0] - z.top < z.h:
+    elif phase[0] - z.top >= 0 and sh * (z.ph - 1) + phase[0] - z.top < z.h:
         row(True)
     else:
         within = w.op(f"icmp ult i64 {y}, {z.h}")
