@@ -23,8 +23,8 @@ DIRECT, GRADIENT = 1.2, 1.5
 #: Cycles of the latter for each weight and chunk of images, for a vector of one lane, if weights are so many; a chunk's elements;
 #: how many times as long an input gradient takes with so many weights.
 _SUM, _FAR, _CHUNK, _FAR_INPUT = 150, 128 * 1024, 96 * 1024, 2
-#: Cycles to move an element of an image to its pair, for a vector of one lane.
-_PAIRED = 4
+#: The same of the direct kernel where it multiplies pairs, and to move a pixel or a weight to its pair, for a vector of one lane.
+_DIRECT_PAIRS, _PAIRED, _PAIRED_WEIGHT = 1.15, 4, 25
 #: Lanes of a vector, and what each piece beyond two adds to the time it takes.
 _LANES, _PIECE = 16, 0.25
 
@@ -117,8 +117,12 @@ class Sizes:
         """
         rows = meetings(self.h, self.oh, self.kh, self.top, step) if step else self.oh * self.kh
         far = _FAR_INPUT if transposed and self.far else 1
-        moved = _PAIRED * self.n * self.ci * self.h * self.w if self.pairs else 0
-        return far * DIRECT * self._packing() * self.n * self.words * self.co * rows * self.ow * self.kw + moved
+        products = self._packing() * self.n * self.words * self.co * rows * self.ow * self.kw
+        if self.pairs:
+            return (
+                _DIRECT_PAIRS * products + _PAIRED * self.n * self.ci * self.h * self.w + _PAIRED_WEIGHT * self.weights
+            )
+        return far * DIRECT * products
 
     def direct_gradient(self) -> float:
         """The same for the gradient with respect to the weights, with full vectors."""
