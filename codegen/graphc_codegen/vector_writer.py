@@ -57,7 +57,7 @@ class VectorWriter:
         self.declarations = declarations
         self._names = 0
         self._block = "body"
-        #: By their names, vectors of floats that a half type represents: which one, and where they are that if they are already.
+        #: By their names, vectors of floats that a half type represents: which one, and their bits if they have been that.
         self.halves: dict[str, tuple[str, str]] = {}
         #: By their names, vectors of floats that are one of two lane by lane: the condition, and the two.
         self.choices: dict[str, tuple[str, str, str]] = {}

@@ -274,6 +274,19 @@ def test_direct_convolutions_of_pairs(channels, size, window, attrs, how):
         assert all(p.get("pairs", False) == (summed > 1 and not apart) for p in direct)
 
 
+@pytest.mark.parametrize("p", [1.0, 2.0])
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_distances_of_halves_are_rounded_once(dtype, p):
+    rng = np.random.default_rng(6)
+    x, y = (Tensor(rng.standard_normal((n, 40)).astype(np.float32)).astype(dtype) for n in (7, 50))
+    apart = np.abs(x.array.astype(np.float64)[:, None] - y.array.astype(np.float64))
+    wanted = (apart**p).sum(-1) ** (1 / p)
+    got = ops.cdist(x, y, p)
+    assert got.dtype == dtype
+    unit = {"float16": 2.0**-11, "bfloat16": 2.0**-8}[dtype.name]
+    np.testing.assert_allclose(got.asnumpy().astype(np.float64), wanted, rtol=1.01 * unit)
+
+
 def _agree(graph, feed, tolerance, threads, checked, how=""):
     """Run a step: its results are as near to float64 as those of the interpreter, which rounds after each op.
 

@@ -72,6 +72,12 @@ def number(value: float | int | bool | None, dtype: str) -> float | int | bool:
 
 def widen(w: Writer, bits: str, dtype: str) -> str:
     """<lanes x i16> as loaded -> <lanes x float>, exact."""
+    made = _widened(w, bits, dtype)
+    w.halves[made] = dtype, bits
+    return made
+
+
+def _widened(w: Writer, bits: str, dtype: str) -> str:
     if dtype == "float16" and w.converts:
         return w.convert("fpext", w.convert("bitcast", bits, "i16", "half"), "half", "float")
     if dtype == "bfloat16":
@@ -126,11 +132,11 @@ def narrow(w: Writer, value: str, dtype: str) -> str:
 
 def _short(w: Writer, value: str, dtype: str) -> str:
     """The bits of numbers that have been in the half type, or of a choice between such; "" where they have not."""
-    if value == "zeroinitializer":
-        return value
-    known, short = w.halves.get(value, (dtype, ""))
-    if short and known == dtype:
-        return w.convert("bitcast", short, "half" if dtype == "float16" else "bfloat", "i16")
+    if value in ("zeroinitializer", w.constant(0.0)):
+        return "zeroinitializer"
+    known, bits = w.halves.get(value, (dtype, ""))
+    if bits and known == dtype:
+        return bits
     if value not in w.choices:
         return ""
     condition, *both = w.choices[value]
@@ -144,15 +150,9 @@ def rounded(w: Writer, value: str, dtype: str) -> str:
     if known is not None and known[0] == dtype:
         return value
     if dtype == "float16" and w.converts:
-        short = w.convert("fptrunc", value, "float", "half")
-        made = w.convert("fpext", short, "half", "float")
-        w.halves[made] = dtype, short
-        return made
+        return widen(w, w.convert("bitcast", w.convert("fptrunc", value, "float", "half"), "half", "i16"), dtype)
     if dtype == "bfloat16" and w.bfloat16:
-        short = w.convert("fptrunc", value, "float", "bfloat")
-        made = widen(w, w.convert("bitcast", short, "bfloat", "i16"), dtype)
-        w.halves[made] = dtype, short
-        return made
+        return widen(w, w.convert("bitcast", w.convert("fptrunc", value, "float", "bfloat"), "bfloat", "i16"), dtype)
     made = _rounded_bits(w, value, 16) if dtype == "bfloat16" else _rounded_to_half(w, value)
     w.halves[made] = dtype, ""
     return made
