@@ -204,16 +204,18 @@ def _casts_far(graph: Graph, node: Node) -> bool:
 def _swap(graph: Graph, node: Node) -> None:
     """Let a node come before the one that makes its operand."""
     inner = graph.node(node.inputs[0].node)
-    given = {"scope": node.scope, "loc": node.loc, "region": node.region, "fwd": node.fwd, "origin": node.origin}
-    first = graph.add(node.op.name, inner.inputs, attrs=node.attrs, **given)
-    second = graph.add(inner.op.name, first.outputs, attrs={**inner.attrs, **_shape(node)}, name=node.name, **given)
+
+    def made(op: str, x: Value, attrs: dict[str, Any], name: str = "") -> Node:
+        return graph.add(
+            op, [x], attrs, name=name, scope=node.scope, loc=node.loc, region=node.region, fwd=node.fwd,
+            origin=node.origin,
+        )  # fmt: skip
+
+    first = made(node.op.name, inner.inputs[0], dict(node.attrs))
+    second = made(inner.op.name, first.outputs[0], dict(inner.attrs), node.name)
     graph.replace_node(node.id, second.outputs, "cast_nearby")
     if _casts_far(graph, graph.node(first.id)):
         _swap(graph, graph.node(first.id))
-
-
-def _shape(node: Node) -> dict[str, Any]:
-    return {"shape": node.type.shape} if node.op.name == "Cast" else {}
 
 
 # ---- common subexpressions

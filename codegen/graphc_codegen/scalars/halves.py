@@ -140,8 +140,8 @@ def _short(w: Writer, value: str, dtype: str) -> str:
     if value not in w.choices:
         return ""
     condition, *both = w.choices[value]
-    shorts = [_short(w, x, dtype) for x in both]
-    return w.select(condition, *shorts, "i16") if all(shorts) else ""
+    a, b = (_short(w, x, dtype) for x in both)
+    return w.select(condition, a, b, "i16") if a and b else ""
 
 
 def rounded(w: Writer, value: str, dtype: str) -> str:

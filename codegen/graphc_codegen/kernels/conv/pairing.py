@@ -69,12 +69,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             for i in range(z.phases[0]):
                 for j in range(z.phases[1]):
                     first = w.add(target, (i * z.phases[1] + j) * z.ph * z.pw)
-                    w.repeat(
-                        z.ph,
-                        lambda r, i=i, j=j, first=first: _row(
-                            w, z, count, (w.at(x, plane), w.at(pairs, first)), (i, j), r
-                        ),
-                    )
+                    w.repeat(z.ph, partial(_row, w, z, count, (w.at(x, plane), w.at(pairs, first)), (i, j)))
 
         if z.c % 2 and z.pairs > 1:
             last = w.op(f"icmp eq i64 {k}, {z.pairs - 1}")
