@@ -194,6 +194,11 @@ def _softmax_halves(p: Params) -> tuple[int, ...]:
     return (0, 1) if p["cols"] <= SOFTMAX_ROW else (0,)
 
 
+def _cross_entropy_halves(p: Params) -> tuple[int, ...]:
+    """Sparse labels are no floats."""
+    return (0, 2, 3) if p["sparse"] else (0, 1, 2, 3)
+
+
 def _pool_halves(p: Params) -> tuple[int, ...]:
     """Small windows that are not clipped and at most two pixels apart are read as vectors, others gathered."""
     below, right = (p["oh"] - 1) * p["sh"] + p["kh"], (p["ow"] - 1) * p["sw"] + p["kw"]
@@ -211,7 +216,11 @@ def _banded_halves(p: Params) -> tuple[int, ...]:
     return (0, 3) if p["inner"] > 1 else (3,)
 
 
-_DIRECT = KernelFacts(_conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw"), halves=_always(2))
+def _conv_terms(p: Params) -> int:
+    return _product(p, "ci", "kh", "kw") * (2 if p.get("pairs") else 1)
+
+
+_DIRECT = KernelFacts(_conv_result, work=_conv_work, terms=_conv_terms, halves=_always(2))
 #: The named kernels by name.
 KERNEL_FACTS = {
     "gemm": KernelFacts(
@@ -219,6 +228,7 @@ KERNEL_FACTS = {
     ),
     "conv2d": _DIRECT,
     "conv2d_channels": _DIRECT,
+    "pair_channels": KernelFacts(halves=_always(0)),
     "conv2d_filter_grad": KernelFacts(work=_conv_work, terms=lambda p: _product(p, "n", "oh", "ow"), float64=True),
     "conv2d_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_always(0, 1, 3)),
     "conv2d_batch_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_batch_halves),
@@ -234,7 +244,7 @@ KERNEL_FACTS = {
     "log_softmax": KernelFacts(terms=_columns, halves=_always(0, 1)),
     "softmax_grad": KernelFacts(_rows_result, terms=_columns, halves=_always(0, 1, 2)),
     "log_softmax_grad": KernelFacts(_rows_result, terms=_columns, halves=_always(0, 1, 2)),
-    "softmax_cross_entropy": KernelFacts(outputs=2, terms=_columns, halves=_always(0)),
+    "softmax_cross_entropy": KernelFacts(outputs=2, terms=_columns, halves=_cross_entropy_halves),
     "attention": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 2)),
     "attention_grad": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 5), parts=True),
     "argmax": KernelFacts(),

@@ -57,8 +57,10 @@ class VectorWriter:
         self.declarations = declarations
         self._names = 0
         self._block = "body"
-        #: By their names, vectors of floats that a half type represents: which one, and where they are that if they are already.
+        #: By their names, vectors of floats that a half type represents: which one, and their bits if they have been that.
         self.halves: dict[str, tuple[str, str]] = {}
+        #: By their names, vectors of floats that are one of two lane by lane: the condition, and the two.
+        self.choices: dict[str, tuple[str, str, str]] = {}
         #: By their text, the instructions that have been executed wherever the next line is.
         self._known: dict[str, str] = {}
 
@@ -305,7 +307,10 @@ class VectorWriter:
     def select(self, condition: str, a: str, b: str, type: str | None = None) -> str:
         """Lane-wise `condition ? a : b` of vectors."""
         v = vec(type or self.element, self.lanes)
-        return self.op(f"select {vec('i1', self.lanes)} {condition}, {v} {a}, {v} {b}")
+        made = self.op(f"select {vec('i1', self.lanes)} {condition}, {v} {a}, {v} {b}")
+        if (type or self.element) == "float":
+            self.choices[made] = condition, a, b
+        return made
 
     def convert(self, op: str, value: str, source: str, target: str) -> str:
         """A conversion of a vector, e.g. "bitcast", "sitofp", "sext"."""

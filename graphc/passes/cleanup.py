@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc.ir import Data, Graph, Node, Value
+from graphc.ir.types import HALVES
 from graphc.ops.declared import reference
 from graphc.passes.carried import narrow_loops
 from graphc.passes.tools import in_subgraphs
@@ -103,10 +104,14 @@ RULES: dict[str, tuple[tuple[str, Callable[[Graph, Node], Value | None]], ...]] 
 
 
 def simplify(graph: Graph) -> Graph:
-    """Apply RULES, and compute what is known at compile time.
+    """Apply RULES, compute what is known at compile time, and let halves be made, and widened, beside what else is computed: a
+    reshape would be between the two, in other loops.
 
     before:  %3 = Reshape(%1) {shape=...same...}   %4 = Mul(%3, 1.0)   return %4
     after:   return %1
+
+    before:  %2: f32[6] = Reshape(%1)    %3: bf16[6] = Cast(%2)     %4: f32[6] = Cast(%3)     %5: f32[2,3] = Reshape(%4)
+    after:   %6: bf16[2,3] = Cast(%1)    %3: bf16[6] = Reshape(%6)  %7: bf16[2,3] = Reshape(%3)  %5: f32[2,3] = Cast(%7)
     """
     graph = in_subgraphs(graph, simplify)
     copy: Graph | None = None
@@ -121,6 +126,9 @@ def simplify(graph: Graph) -> Graph:
         elif _is_known(current, node):
             copy = copy or graph.copy()
             _fold(copy, node)
+        elif _casts_far(current, node):
+            copy = copy or graph.copy()
+            _swap(copy, node)
     return _pruned(copy) if copy else graph
 
 
@@ -176,6 +184,38 @@ def _fold(graph: Graph, node: Node) -> None:
         origin=node.origin,
     )
     graph.replace_node(node.id, made.outputs, "known")
+
+
+def _casts_far(graph: Graph, node: Node) -> bool:
+    """Whether a node makes halves of what has been reshaped, or reshapes what has been made float32 of halves."""
+    if node.op.name not in ("Cast", "Reshape") or node.after:
+        return False
+    inner = graph.node(node.inputs[0].node)
+    if {node.op.name, inner.op.name} != {"Cast", "Reshape"} or inner.after:
+        return False
+    before, after = graph.type(inner.inputs[0]).dtype, node.type.dtype
+    return (
+        (before, after in HALVES) == ("float32", True)
+        if node.op.name == "Cast"
+        else (before in HALVES and after == "float32")
+    )
+
+
+def _swap(graph: Graph, node: Node) -> None:
+    """Let a node come before the one that makes its operand."""
+    inner = graph.node(node.inputs[0].node)
+
+    def made(op: str, x: Value, attrs: dict[str, Any], name: str = "") -> Node:
+        return graph.add(
+            op, [x], attrs, name=name, scope=node.scope, loc=node.loc, region=node.region, fwd=node.fwd,
+            origin=node.origin,
+        )  # fmt: skip
+
+    first = made(node.op.name, inner.inputs[0], dict(node.attrs))
+    second = made(inner.op.name, first.outputs[0], dict(inner.attrs), node.name)
+    graph.replace_node(node.id, second.outputs, "cast_nearby")
+    if _casts_far(graph, graph.node(first.id)):
+        _swap(graph, graph.node(first.id))
 
 
 # ---- common subexpressions

@@ -100,6 +100,15 @@ CHAINS: dict[str, tuple[Layer, ...]] = {
         *(Layer("conv", 3), *END),
     ),
     "resnet_wide": (*_conv(64), *_basic(64), *_basic(64), *_conv(128, stride=2), *_basic(128), *END),
+    "resnet_deep": (
+        *(*_conv(64), *_basic(64), *_conv(128, stride=2), *_basic(128), *_conv(256, stride=2), *_basic(256)),
+        *(*_conv(512, stride=2), *_basic(512), *END),
+    ),
+    "vgg": (
+        *(Layer("conv", 64), RELU, Layer("pool"), Layer("conv", 128), RELU, Layer("pool")),
+        *(Layer("conv", 256), RELU, Layer("conv", 256), RELU, Layer("pool")),
+        *(Layer("conv", 512), RELU, Layer("conv", 512), RELU, Layer("pool"), *END),
+    ),
     "dilated": (
         Layer("conv", 64),
         *(layer for dilation in (1, 2, 4, 8) for layer in _dilated(64, dilation)),

@@ -69,6 +69,8 @@ WORKLOADS = {
     "inverted": Workload("inverted bottlenecks, 96 x 96, batch 16", "chain", 16, 0.6, (3, 96, 96)),
     "bottlenecks": Workload("bottlenecks, 96 x 96, batch 8", "chain", 8, 0.6, (3, 96, 96)),
     "grouped": Workload("grouped bottlenecks, 96 x 96, batch 8", "chain", 8, 0.6, (3, 96, 96)),
+    "resnet_deep": Workload("residual, 64 to 512 channels, 32 x 32, batch 8", "chain", 8, 0.6, (3, 32, 32)),
+    "vgg": Workload("3 x 3 windows and pooling, 64 to 512 channels, 32 x 32, batch 8", "chain", 8, 0.6, (3, 32, 32)),
     "deep": Workload("nine convolutions, 48 x 48, batch 16", "chain", 16, 0.6, (3, 48, 48)),
     "octaves": Workload("dilations of 1 to 64, length 500, batch 8", "chain", 8, 0.6, (16, 500)),
     "long_windows": Workload("windows of 5, 7 and 9, length 300, batch 16", "chain", 16, 0.6, (9, 300)),
@@ -76,7 +78,10 @@ WORKLOADS = {
     "encoder": Workload("encoder of 4 layers with padding, length 197, batch 8", "chain", 8, 0.6, (197,)),
 }
 #: Networks of the same families that are run when they are asked for.
-OTHERS = ("inverted", "bottlenecks", "grouped", "deep", "octaves", "long_windows", "atrous", "encoder")
+OTHERS = (
+    *("inverted", "bottlenecks", "grouped", "resnet_deep", "vgg", "deep", "octaves", "long_windows", "atrous"),
+    "encoder",
+)
 VARIANTS = ("plain", "scaled")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from unittest.mock import patch
 
 import numpy as np
@@ -202,16 +203,15 @@ def test_networks_on_halves(network, dtype):
     if network == "images":
         assert "max_pool" not in {k.name for k in kernels}
     elif network == "columns":
-        by_pairs = [
-            dict(c.kernel.params)
-            for c in calls(lower(step.graph, bfloat16=lambda: "pairs"))
-            if c.kernel.family == "gemm"
+        named = [
+            c.kernel for c in calls(lower(step.graph, bfloat16=lambda: "pairs")) if isinstance(c.kernel, NamedKernel)
         ]
+        by_pairs = [dict(k.params) for k in named if k.name == "gemm"]
         short = [{*dict(p.get("halves", ())).get("bfloat16", ()), *p.get("rounds", ())} for p in by_pairs]
         multiplied = [{0, 1} <= places for places in short]
-        # All convolutions and the layer, and their gradients, but for that of the images, which nobody asks for, and of the first
-        # weights, which have too few channels.
-        assert dtype == graphc.float16 or (len(multiplied) == 10 and all(multiplied))
+        direct = [dict(k.params).get("pairs", False) for k in named if k.name == "conv2d"]
+        # Whatever is a product or a direct convolution.
+        assert dtype == graphc.float16 or (len(multiplied) > 5 and direct and all([*multiplied, *direct]))
     else:
         assert sum("causal" in dict(k.params) for k in kernels) == 2
 
@@ -228,6 +228,63 @@ def test_gradients_for_images_some_at_a_time(dtype, checked):
     with patch.object(choice, "few", lambda *_, **__: "columns"), patch.object(columns, "_NEAR", 1 << 12):
         lowered = _agree(graph, feed, 2.0 ** (-7 if dtype == graphc.bfloat16 else -10), 1, checked)
     assert sum(c.kernel.family == "gemm" for c in calls(lowered)) > 1
+
+
+@pytest.mark.parametrize("how", ["pairs", "checked"])
+@pytest.mark.parametrize(
+    ("channels", "size", "window", "attrs"),
+    [
+        ((16, 24, 1), (13, 18), (3, 3), {"pad": (1, 1, 1, 1)}),
+        ((5, 8, 1), (12, 17), (3, 3), {"pad": (0, 1, 2, 1), "stride": (2, 2)}),
+        ((16, 8, 1), (19, 21), (5, 4), {"pad": (2, 2, 1, 2), "stride": (2, 1)}),
+        ((8, 8, 1), (20, 24), (3, 3), {"pad": (3, 2, 0, 3), "dilation": (3, 2)}),
+        ((12, 9, 3), (9, 33), (3, 3), {"pad": (1, 1, 1, 1), "groups": 3}),
+        ((6, 8, 1), (11, 15), (3, 3), {"pad": (0, 0, 0, 0), "stride": (2, 3)}),
+        ((1, 8, 1), (11, 15), (3, 3), {"pad": (0, 0, 0, 0)}),
+    ],
+)
+def test_direct_convolutions_of_pairs(channels, size, window, attrs, how):
+    """Forward and for the images, whatever other kernels would make them; odd channels have a zero beside them."""
+    if how == "pairs" != multiplies_bfloat16():
+        pytest.skip("this processor does not multiply pairs")
+    (ci, co, groups), rng = channels, np.random.default_rng(5)
+    (top, bottom, left, right), stride = attrs["pad"], attrs.get("stride", (1, 1))
+    reach = [d * (k - 1) + 1 for k, d in zip(window, attrs.get("dilation", (1, 1)), strict=True)]
+    padded = (size[0] + top + bottom, size[1] + left + right)
+    out = [(n - r) // s + 1 for n, r, s in zip(padded, reach, stride, strict=True)]
+
+    def drawn(*shape):
+        return rng.standard_normal(shape).astype(numpy_dtype("bfloat16"))
+
+    x, w, dy = drawn(3, ci, *size), drawn(co, ci // groups, *window), drawn(3, co, *out)
+    instead = {"few": "", "pixels": False, "spreads": False, "in_blocks": False, "kernel": "conv2d", "phases": ""}
+    given = {"stride": (1, 1), "dilation": (1, 1), **attrs}
+    grouped = "Grouped" if groups > 1 else ""
+    for op, operands, more in (("Conv2D", (x, w), {}), ("Conv2DBackpropInput", (dy, w), {"shape": x.shape})):
+        graph, feed = sample_graph(grouped + op, [Sample(operands, {**given, **more})])
+        with ExitStack() as patches:
+            for name, value in instead.items():
+                patches.enter_context(patch.object(choice, name, lambda *_, value=value, **__: value))
+            for threads in (1, 3) if how == "pairs" else (1,):
+                lowered = _agree(graph, feed, 2.0**-8, threads, how == "checked", how="pairs")
+        direct = [dict(c.kernel.params) for c in calls(lowered) if c.kernel.family == "conv2d"]
+        summed = (ci if op == "Conv2D" else co) // groups
+        apart = op == "Conv2D" and stride[1] > 2
+        assert direct
+        assert all(p.get("pairs", False) == (summed > 1 and not apart) for p in direct)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_distances_of_halves_are_rounded_once(dtype, p):
+    rng = np.random.default_rng(6)
+    x, y = (Tensor(rng.standard_normal((n, 40)).astype(np.float32)).astype(dtype) for n in (7, 50))
+    apart = np.abs(x.array.astype(np.float64)[:, None] - y.array.astype(np.float64))
+    wanted = (apart**p).sum(-1) ** (1 / p)
+    got = ops.cdist(x, y, p)
+    assert got.dtype == dtype
+    unit = {"float16": 2.0**-11, "bfloat16": 2.0**-8}[dtype.name]
+    np.testing.assert_allclose(got.asnumpy().astype(np.float64), wanted, rtol=1.01 * unit)
 
 
 def _agree(graph, feed, tolerance, threads, checked, how=""):

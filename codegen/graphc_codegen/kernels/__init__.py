@@ -16,6 +16,7 @@ from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START,
 from graphc_codegen.kernels.conv.channels import CONV2D_CHANNELS
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.conv.forward import CONV2D
+from graphc_codegen.kernels.conv.pairing import PAIR_CHANNELS
 from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
 from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
@@ -59,6 +60,7 @@ EMITTERS: dict[str, Emitter] = {
     "pack_panels": PACK_PANELS,
     "conv2d": CONV2D,
     "conv2d_channels": CONV2D_CHANNELS,
+    "pair_channels": PAIR_CHANNELS,
     "conv2d_filter_grad": CONV2D_FILTER_GRAD,
     "conv2d_winograd": CONV2D_WINOGRAD,
     "conv2d_batch_winograd": CONV2D_BATCH_WINOGRAD,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from graphc_codegen.dtypes import HALVES, MEMORY, REGISTER
+from graphc_codegen.dtypes import HALVES, ITEMSIZE, MEMORY, REGISTER
 from graphc_codegen.loops.along_rows import emit_along_rows, piece_of
 from graphc_codegen.loops.by_rows import Split, by_rows
 from graphc_codegen.loops.check import check
@@ -23,6 +23,8 @@ from graphc_codegen.writer import Writer, vec
 _LARGE = 1 << 16
 #: Elements of a result that a thread should write before those of another thread follow: some cache lines.
 _OWN = 256
+#: Elements that the second cache does not hold beside others; bytes of a line of it.
+_FAR, _LINE = 1 << 16, 64
 
 
 def emit(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
@@ -230,8 +232,12 @@ class _Emission:
         rest = tuple((k, min(w.lanes, size - whole - k)) for k in range(0, size - whole, w.lanes))
         shared = level == self.divided
 
+        ahead = self._ahead(level)
+
         def one(i: str | int, a: _Accumulators) -> _Accumulators:
-            return turn(self._step(point, level, w.mul(i, group) if shared else i, full), a)
+            here = self._step(point, level, w.mul(i, group) if shared else i, full)
+            self._fetch(here, ahead, group)
+            return turn(here, a)
 
         def tail(a: _Accumulators) -> _Accumulators:
             return folds.once(level, a, lambda b: turn(self._step(point, level, whole, rest), b))
@@ -251,6 +257,29 @@ class _Emission:
             return accumulators
         # The first thread has the tail. From the thread's number to 1: one turn in the first thread, none in others.
         return w.turns(("%thread", 1), lambda _, a: tail(a), folds.carried(level, accumulators))
+
+    def _ahead(self, level: int) -> list[tuple[int, int]]:
+        """What a turn of the vectorised loop asks for: the lines that the next turn of the loop around a sum will read in its
+        place, as operands with their distances. What is read in short runs far apart no processor fetches ahead by itself.
+        """
+        nest = self.nest
+        if not nest.kept < level or math.prod(self.kernel.domain) < _FAR:
+            return []
+        return [
+            (k, line.strides[level - 1])
+            for k, line in enumerate(self.lines)
+            if line.strides[level] == 1 and abs(line.strides[level - 1]) > nest.sizes[level] >= self.w.lanes
+        ]
+
+    def _fetch(self, point: _Point, ahead: Sequence[tuple[int, int]], count: int) -> None:
+        """Ask for the lines of so many elements of operands, so far from where they are read here."""
+        w = self.w
+        for k, distance in ahead:
+            t = MEMORY[self.dtypes[k]]
+            for first in range(0, count, _LINE // ITEMSIZE[self.dtypes[k]]):
+                # Not `inbounds`: the last turns name addresses beyond the array, which a prefetch never faults on.
+                line = w.at(point.pointers[k], distance + first, t, inside=False)
+                w.call_void("llvm.prefetch.p0", [("ptr", line), ("i32", "0"), ("i32", "3"), ("i32", "1")])
 
     def _step(self, point: _Point, level: int, i: str | int, slots: _Slots | None = None) -> _Point:
         """The place at index `i` of a loop, with the values that belong there."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from graphc_codegen.dtypes import HALVES
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.writer import Writer
+from graphc_codegen.writer import Writer, vec
 
 _SIGN, _INFINITY, _QUIET = 0x80000000, 0x7F800000, 0x00400000
 #: Smallest normal float16 (2**-14), 2**16 and the difference of the exponent biases, in the bits of a float.
@@ -72,12 +72,17 @@ def number(value: float | int | bool | None, dtype: str) -> float | int | bool:
 
 def widen(w: Writer, bits: str, dtype: str) -> str:
     """<lanes x i16> as loaded -> <lanes x float>, exact."""
+    made = _widened(w, bits, dtype)
+    w.halves[made] = dtype, bits
+    return made
+
+
+def _widened(w: Writer, bits: str, dtype: str) -> str:
     if dtype == "float16" and w.converts:
         return w.convert("fpext", w.convert("bitcast", bits, "i16", "half"), "half", "float")
-    wide = w.convert("zext", bits, "i16", "i32")
     if dtype == "bfloat16":
-        wide = w.binary("shl", wide, w.constant(16, "i32"), "i32")
-        return w.convert("bitcast", wide, "i32", "float")
+        return _widened_words(w, bits)
+    wide = w.convert("zext", bits, "i16", "i32")
     size = w.binary("and", wide, w.constant(0x7FFF, "i32"), "i32")
     sign = w.binary("shl", w.binary("xor", wide, size, "i32"), w.constant(16, "i32"), "i32")
     rebias = w.constant(_REBIAS, "i32")
@@ -90,15 +95,23 @@ def widen(w: Writer, bits: str, dtype: str) -> str:
     return w.convert("bitcast", w.binary("or", value, sign, "i32"), "i32", "float")
 
 
+def _widened_words(w: Writer, bits: str) -> str:
+    """The upper halves of words of zeros: one instruction where there is one that moves words anywhere."""
+    if not w.bfloat16:
+        wide = w.binary("shl", w.convert("zext", bits, "i16", "i32"), w.constant(16, "i32"), "i32")
+        return w.convert("bitcast", wide, "i32", "float")
+    v, words = vec("i16", w.lanes), 2 * w.lanes
+    order = ", ".join(f"i32 {w.lanes}, i32 {lane}" for lane in range(w.lanes))
+    pairs = w.op(f"shufflevector {v} {bits}, {v} zeroinitializer, {vec('i32', words)} <{order}>")
+    return w.op(f"bitcast {vec('i16', words)} {pairs} to {vec('float', w.lanes)}")
+
+
 def narrow(w: Writer, value: str, dtype: str) -> str:
     """<lanes x float> of numbers that the half type represents -> <lanes x i16> to store, exact."""
+    if short := _short(w, value, dtype):
+        return short
     if dtype == "float16" and w.converts:
-        _, short = w.halves.get(value, (dtype, ""))
-        return w.convert("bitcast", short or w.convert("fptrunc", value, "float", "half"), "half", "i16")
-    if dtype == "bfloat16":
-        _, short = w.halves.get(value, (dtype, ""))
-        if short:
-            return w.convert("bitcast", short, "bfloat", "i16")
+        return w.convert("bitcast", w.convert("fptrunc", value, "float", "half"), "half", "i16")
     bits = w.convert("bitcast", value, "float", "i32")
     if dtype == "bfloat16":
         return w.convert("trunc", w.binary("lshr", bits, w.constant(16, "i32"), "i32"), "i32", "i16")
@@ -117,21 +130,29 @@ def narrow(w: Writer, value: str, dtype: str) -> str:
     return w.convert("trunc", result, "i32", "i16")
 
 
+def _short(w: Writer, value: str, dtype: str) -> str:
+    """The bits of numbers that have been in the half type, or of a choice between such; "" where they have not."""
+    if value in ("zeroinitializer", w.constant(0.0)):
+        return "zeroinitializer"
+    known, bits = w.halves.get(value, (dtype, ""))
+    if bits and known == dtype:
+        return bits
+    if value not in w.choices:
+        return ""
+    condition, *both = w.choices[value]
+    a, b = (_short(w, x, dtype) for x in both)
+    return w.select(condition, a, b, "i16") if a and b else ""
+
+
 def rounded(w: Writer, value: str, dtype: str) -> str:
     """A vector of floats rounded to the numbers of the half type, to nearest even; still floats."""
     known = w.halves.get(value)
     if known is not None and known[0] == dtype:
         return value
     if dtype == "float16" and w.converts:
-        short = w.convert("fptrunc", value, "float", "half")
-        made = w.convert("fpext", short, "half", "float")
-        w.halves[made] = dtype, short
-        return made
+        return widen(w, w.convert("bitcast", w.convert("fptrunc", value, "float", "half"), "half", "i16"), dtype)
     if dtype == "bfloat16" and w.bfloat16:
-        short = w.convert("fptrunc", value, "float", "bfloat")
-        made = widen(w, w.convert("bitcast", short, "bfloat", "i16"), dtype)
-        w.halves[made] = dtype, short
-        return made
+        return widen(w, w.convert("bitcast", w.convert("fptrunc", value, "float", "bfloat"), "bfloat", "i16"), dtype)
     made = _rounded_bits(w, value, 16) if dtype == "bfloat16" else _rounded_to_half(w, value)
     w.halves[made] = dtype, ""
     return made

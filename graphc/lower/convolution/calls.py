@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from graphc.ir import TensorType
 from graphc.ir.lowering import CallBuilder, Geometry, Operand
 from graphc.ir.types import contiguous_strides
-from graphc.lower.convolution import choice, columns
+from graphc.lower.convolution import choice, columns, pairs
 from graphc.lower.convolution.blocks import PLAIN, Blocks
 from graphc.lower.convolution.lines import Lines
 from graphc.lower.convolution.phases import Spread, join_images, split, split_images
@@ -52,6 +52,9 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
     if _few(k, (x, weight), out, z, geometry, transposed=False):
         return
     if geometry.stride == (1, 1) and _winograd(k, (x, weight), out, z, geometry.dilation, transposed=False):
+        return
+    if choice.by_pairs(z, geometry):
+        pairs.convolve(k, x, weight, out, z, geometry)
         return
     image, params = _image(k, x, z, geometry)
     border = {"border": geometry.pad[:2]} if geometry.stride == (1, 1) and any(geometry.pad[:2]) else {}
@@ -124,6 +127,7 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
         spread.take_images(k, made, dx)
         return
     back, plain = Sizes.backward(dy.type, weight.type, dx.type, geometry), geometry.stride == (1, 1)
+    back = replace(back, pairs=z.pairs)
     if plain and (blocks := Blocks.of(back, geometry)) and choice.in_blocks(blocks, z, geometry, transposed=True):
         _in_blocks(k, dy, blocks.weights(k, weight, transposed=True), dx, blocks)
         return
@@ -134,6 +138,9 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
         return
     z, dilation = back, geometry.dilation
     if _winograd(k, (dy, weight), dx, z, dilation, transposed=True):
+        return
+    if choice.by_pairs(z, PLAIN):
+        pairs.convolve_input(k, dy, weight, dx, z, dilation)
         return
     h, w = z.oh + (z.kh - 1) * dilation[0], z.ow + (z.kw - 1) * dilation[1]
     source = _bordered(k, dy, (h, w), z)
@@ -297,12 +304,12 @@ def _by_phase(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometr
         k.fill(dx, 0.0)
     for y in down:
         for x in across:
-            taps = k.temp(TensorType("float32", (co, c, y.taps, x.taps)))
+            taps = k.temp_like(weight, (co, c, y.taps, x.taps))
             from_weight = (c * kh * kw, kh * kw, y.period * kw, x.period)
             k.copy(
                 weight, taps, taps.type.shape, y.tap * kw + x.tap, from_weight, 0, contiguous_strides(taps.type.shape)
             )
-            part = k.temp(TensorType("float32", (n, channels, y.pixels, x.pixels)))
+            part = k.temp_like(dx, (n, channels, y.pixels, x.pixels))
             within = Geometry((y.before, 0, x.before, 0), (1, 1), (y.dilation, x.dilation), geometry.groups)
             convolve_input(k, dy, taps, part, within)
             to_image = (channels * h * w, h * w, sh * w, sw)

@@ -46,9 +46,9 @@ _POOL, _POOL_GRADIENT, _MOST_POOLED = 4, 10, 16
 _MOVE = 15
 #: The same on its way back from one of so many phases of a row or more: the row is gathered from as many images.
 _GATHER, _PHASES = 700, 8
-#: Cycles for each vector of multiply-adds of a product of columns, of one of pairs of bfloat16, and for each element of these, on
-#: its way there, in rows of a window or not, or back, and of images that are added up.
-_PRODUCT, _PAIRS, _COLUMN, _IN_ROWS, _RETURN, _ADD = 1.15, 0.62, 16, 6, 17, 17
+#: Cycles for each vector of multiply-adds of a product of columns, of one of pairs of bfloat16, also of one that makes columns of
+#: gradients, and for each element of these, on its way there, in rows of a window or not, or back, and of images that are summed.
+_PRODUCT, _PAIRS, _PAIRS_BACK, _COLUMN, _IN_ROWS, _RETURN, _ADD = 1.15, 0.62, 0.9, 16, 6, 17, 17
 #: How many times as fast as the direct kernel it must be, and as that of the weights' gradient; the most elements that columns
 #: have.
 _WORTH_COLUMNS, _WORTH_SUMMED, _MOST = 1.1, 1.2, 1 << 24
@@ -116,7 +116,7 @@ def in_blocks(blocks: Blocks, z: Sizes, geometry: Geometry, *, transposed: bool)
     back, others = _small(z, geometry, transposed)
     others += _plain(back, transposed) if _is_plain(geometry) else []
     direct = _direct(z, geometry, transposed=transposed) * (1 if geometry.stride == (1, 1) else _STRIDED)
-    return _blocks_cost(blocks) * _WORTH < min([direct, *(c.cost for c in others)])
+    return _blocks_cost(blocks) * _needed(z) < min([direct, *(c.cost for c in others)])
 
 
 def gradient_in_blocks(blocks: Blocks, geometry: Geometry) -> bool:
@@ -133,7 +133,7 @@ def gradient_in_blocks(blocks: Blocks, geometry: Geometry) -> bool:
         others.append(_columns_cost(z, _COLUMN))
     if _is_plain(geometry):
         others += [c.cost for c in _plain_gradient(z)]
-    return cost * _WORTH < min(others)
+    return cost * _needed(z) < min(others)
 
 
 def spreads(spread: Spread, geometry: Geometry, *, transposed: bool) -> bool:
@@ -170,6 +170,11 @@ def _blocks_cost(blocks: Blocks) -> float:
 def _exact(z: Sizes) -> bool:
     """Whether sums are of so many products that errors of F(4x4, taps) are a few times the direct kernel's."""
     return z.ci * z.kh * z.kw >= _LEAST_TERMS
+
+
+def _needed(z: Sizes) -> float:
+    """How many times as fast as the direct kernel F(4x4, taps) must be: as fast where results of bfloat16 hide its errors."""
+    return 1.0 if z.pairs else _WORTH
 
 
 def _summed(z: Sizes) -> int:
@@ -266,10 +271,16 @@ def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
     return z.groups == 1 and _has_room(z) and cost * _WORTH_SUMMED < direct and cost < _least(direct, others)
 
 
+def by_pairs(z: Sizes, geometry: Geometry) -> bool:
+    """Whether the direct kernel should multiply pairs of channels, if there are some and its images can be made."""
+    return z.pairs and z.ci > 1 and geometry.stride[1] <= _READ
+
+
 def _direct(z: Sizes, geometry: Geometry, *, transposed: bool) -> float:
     """Cycles of the direct kernel, which may have a stride. Without one a gradient with respect to the images meets zeros around
     what it reads, of which only whole rows are skipped.
     """
+    z = replace(z, pairs=by_pairs(z, geometry))
     if geometry.stride != (1, 1):
         return _wide(z, geometry) * z.direct(transposed=transposed)
     made = _back(z, geometry.dilation) if transposed else z
@@ -303,19 +314,20 @@ def _back_cost(z: Sizes, geometry: Geometry) -> float:
     down, across = shares((z.kh, z.kw), (z.oh, z.ow), geometry)
     columns = z.n * z.oh * z.ow * z.ci * z.kh * z.kw
     images = z.n * z.h * z.w * z.ci * (1 + max(down)) * (1 + max(across))
-    return _columns_cost(z, 0) + _RETURN * columns + _ADD * images
+    slower = (_PAIRS_BACK - _PAIRS) * z.co * z.ci * z.kh * z.kw * _full(z.n * z.oh * z.ow) if z.pairs else 0
+    return _columns_cost(z, 0) + slower + _RETURN * columns + _ADD * images
 
 
 def _along_lines(z: Sizes, dilation: Pair) -> list[_Candidate]:
     line = Lines.of(z, dilation)
-    return [] if line is None else [_Candidate("conv2d_line_winograd", line.cost(), _WORTH)]
+    return [] if line is None else [_Candidate("conv2d_line_winograd", line.cost(), _needed(z))]
 
 
 def _along_lines_gradient(z: Sizes, dilation: Pair) -> list[_Candidate]:
     line = Lines.of(z, dilation, gradient=True)
     if line is None or line.tiles() < _LEAST_SUMMED:
         return []
-    return [_Candidate("conv2d_filter_grad_line_winograd", line.gradient_cost(), _WORTH)]
+    return [_Candidate("conv2d_filter_grad_line_winograd", line.gradient_cost(), _needed(z))]
 
 
 def _plain(z: Sizes, transposed: bool) -> list[_Candidate]:
@@ -324,7 +336,7 @@ def _plain(z: Sizes, transposed: bool) -> list[_Candidate]:
     if z.groups > 1:
         return candidates
     if (z.kh, z.kw) in _WINDOWS and _exact(z):
-        candidates.append(_Candidate("conv2d_winograd", _cost(z, z.ci), _WORTH))
+        candidates.append(_Candidate("conv2d_winograd", _cost(z, z.ci), _needed(z)))
     if points := batch.points(z, transposed=transposed):
         cost = batch.cost(z, points, transposed=transposed)
         candidates.append(_Candidate("conv2d_batch_winograd", cost, _WORTH_BATCH))
@@ -336,7 +348,7 @@ def _plain_gradient(z: Sizes) -> list[_Candidate]:
     if z.groups > 1:
         return candidates
     if (z.kh, z.kw) in _WINDOWS and _summed(z) >= _LEAST_SUMMED:
-        candidates.append(_Candidate("conv2d_filter_grad_winograd", _cost(z, _full(z.ci)), _WORTH))
+        candidates.append(_Candidate("conv2d_filter_grad_winograd", _cost(z, _full(z.ci)), _needed(z)))
     if points := batch.gradient_points(z):
         cost = batch.gradient_cost(z, points)
         candidates.append(_Candidate("conv2d_filter_grad_batch_winograd", cost, _WORTH_BATCH))

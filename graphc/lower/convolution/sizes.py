@@ -23,6 +23,8 @@ DIRECT, GRADIENT = 1.2, 1.5
 #: Cycles of the latter for each weight and chunk of images, for a vector of one lane, if weights are so many; a chunk's elements;
 #: how many times as long an input gradient takes with so many weights.
 _SUM, _FAR, _CHUNK, _FAR_INPUT = 150, 128 * 1024, 96 * 1024, 2
+#: The same of the direct kernel where it multiplies pairs, and to move a pixel or a weight to its pair, for a vector of one lane.
+_DIRECT_PAIRS, _PAIRED, _PAIRED_WEIGHT = 1.15, 4, 25
 #: Lanes of a vector, and what each piece beyond two adds to the time it takes.
 _LANES, _PIECE = 16, 0.25
 
@@ -46,7 +48,7 @@ class Sizes:
     top: int
     left: int
     groups: int = 1
-    #: Whether a product of images and weights multiplies pairs of bfloat16.
+    #: Whether products of images and weights multiply pairs of bfloat16.
     pairs: bool = False
 
     @classmethod
@@ -115,7 +117,12 @@ class Sizes:
         """
         rows = meetings(self.h, self.oh, self.kh, self.top, step) if step else self.oh * self.kh
         far = _FAR_INPUT if transposed and self.far else 1
-        return far * DIRECT * self._packing() * self.n * self.ci * self.co * rows * self.ow * self.kw
+        products = self._packing() * self.n * self.words * self.co * rows * self.ow * self.kw
+        if self.pairs:
+            return (
+                _DIRECT_PAIRS * products + _PAIRED * self.n * self.ci * self.h * self.w + _PAIRED_WEIGHT * self.weights
+            )
+        return far * DIRECT * products
 
     def direct_gradient(self) -> float:
         """The same for the gradient with respect to the weights, with full vectors."""
@@ -126,6 +133,11 @@ class Sizes:
         chunk = max(1, _CHUNK // (self.ci * self.h * self.w + self.co * self.oh * self.ow))
         again = _SUM * self.weights * -(-self.n // chunk) if self.far else 0
         return self._packing() * self.direct_gradient() + again
+
+    @property
+    def words(self) -> int:
+        """Input channels, or pairs of them where these are multiplied."""
+        return -(-self.ci // 2) if self.pairs else self.ci
 
     @property
     def weights(self) -> int:

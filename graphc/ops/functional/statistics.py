@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc.errors import ArgumentValueError, user_loc
+from graphc.ir.types import HALVES
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
@@ -127,10 +128,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norms of all differences of a row of x1 and a row of x2, p >= 0, both of equally many axes."""
+    """The p-norms of all differences of a row of x1 and a row of x2, p >= 0, both of equally many axes; of halves computed in
+    float32, and rounded once.
+    """
     real_only("cdist", x1, x2)
     require_at_least("cdist", "p", p, 0)
     require_rank("cdist", "x2", x2, x1.ndim)
+    if x1.tensor_type.dtype == x2.tensor_type.dtype in HALVES:
+        return cast(cdist(cast(x1, "float32"), cast(x2, "float32"), p), x1.tensor_type.dtype)
     if x1.ndim < 2 or x2.ndim < 2 or x2.shape[-2] < _BESIDE:
         return norm(sub(expand_dims(x1, -2), expand_dims(x2, -3)), p, -1)
     # Distances to rows of x2 lie beside each other, so with these turned lanes need not be added up.

@@ -36,6 +36,12 @@ CASES: dict[str, list[dict[str, Any]]] = {
     "add_rows": [{"outer": 2, "size": 5, "inner": 37, "count": 13, "index_dtype": "int32", "zeros": False}],
     "banded": [{"outer": 2, "have": 30, "wanted": 21, "width": 7, "inner": 1, "dtype": "float32"}],
     "softmax": [ROWS | {"cols": 33}, {"rows": 66, "cols": 33, "causal": True}],
+    # Exponentials of long rows are made twice.
+    "softmax_cross_entropy": [
+        {"rows": 7, "cols": cols, "sparse": sparse, "label_dtype": "int32" if sparse else "float32"}
+        for cols in (33, 4100)
+        for sparse in (False, True)
+    ],
     "max_pool": [POOL | {"h": 9, "w": 21, "ow": 9, "kh": 3, "kw": 3}],
     "max_pool_grad": [POOL | {"h": 9, "w": 21, "ow": 10}],
     "softmax_grad": [{"rows": 66, "cols": 33, "causal": True}],

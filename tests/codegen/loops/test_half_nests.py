@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from graphc_codegen import loops
+from graphc_codegen.declarations import Declarations
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import Access, Instr, LoopKernel, Output
 from graphc_codegen.target import Target
+from graphc_codegen.writer import Writer
 from tests.codegen.loop_harness import HOST, contiguous, expected, pointwise, run, run_many
 from tests.codegen.scalars.test_halves import TYPES, exact, half_types, targets, ulps, values
 
@@ -188,3 +190,31 @@ def test_malformed_kernels(dtype: str) -> None:
         loops.check(mixed)
     with pytest.raises(CodegenError, match=f"reduction 'any' is not defined for {dtype}"):
         loops.check(fold(dtype, (2, 3), (True, True), "any"))
+
+
+@targets
+@half_types
+def test_a_choice_of_halves_is_stored_as_it_was(dtype: str, target: Target) -> None:
+    """ReLU of a sum, and its gradient: infinities, NaN and what is next to them go where they go in float32."""
+    n = 71
+    body = (
+        Instr("input", (), dtype, 0),
+        Instr("input", (), dtype, 1),
+        Instr("add", (0, 1), dtype),
+        Instr("const", (), dtype, 0.0),
+        Instr("max", (2, 3), dtype),
+        Instr("gt", (0, 3), "bool"),
+        Instr("select", (5, 1, 3), dtype),
+    )
+    one = contiguous((n,), dtype)
+    kernel = LoopKernel((n,), (False,), (one, one), body, (Output(one, 4), Output(one, 6)))
+    x, y = values(dtype, n), values(dtype, n, 8)[::-1].copy()
+    zero = x.dtype.type(0)
+    with np.errstate(all="ignore"):
+        total = (x.astype(np.float32) + y.astype(np.float32)).astype(x.dtype)
+        wanted = np.where(total.astype(np.float32) < 0, zero, total), np.where(x.astype(np.float32) > 0, y, zero)
+    made = run(kernel, [x, y, np.zeros_like(x), np.zeros_like(x)], target)[-2:]
+    assert [ulps(got, want) for got, want in zip(made, wanted, strict=True)] == [0, 0]
+    w = Writer(Declarations(), 16, bfloat16=True)
+    loops.emit(w, kernel, ["%p0", "%p1", "%p2", "%p3"])
+    assert not any("trunc <16 x i32>" in line for line in w.lines)

@@ -355,3 +355,18 @@ def test_short_rows_that_are_turned_go_on_along_their_lines(rows: int, target: A
     data = np.arange(rows * 2560, dtype=np.float32)
     _, got = run(kernel, [data, np.zeros_like(data)], target)
     np.testing.assert_array_equal(got, data.reshape(rows, 40, 64).transpose().ravel())
+
+
+@pytest.mark.parametrize(("images", "row", "fetches"), [(64, 512, True), (4, 512, False), (1, 32768, False)])
+def test_sums_of_runs_that_lie_apart_ask_for_the_next_one(images: int, row: int, fetches: bool) -> None:
+    """A channel of all images, if they are more than the caches hold."""
+    shape = (images, 4, row)
+    source = Access("float32", (4 * row, row, 1), 0, math.prod(shape))
+    made = Output(Access("float32", (0, 1, 0), 0, 4), 0, "sum", block=32)
+    kernel = LoopKernel(shape, (True, False, True), (source,), (Instr("input", (), "float32", 0),), (made,))
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    got = run(kernel, [x.reshape(-1), np.zeros(4, np.float32)], HOST)[-1]
+    np.testing.assert_allclose(got, x.sum((0, 2), dtype=np.float64), rtol=1e-5, atol=1e-3)
+    w = Writer(Declarations(), 16)
+    loops.emit(w, kernel, ["%p0", "%p1"])
+    assert any("llvm.prefetch" in line for line in w.lines) == fetches

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.conv.pairing import unpaired
 from graphc_codegen.kernels.conv.pixels import IN_FLIGHT, Group, Sizes, loads, packings
 from graphc_codegen.kernels.microkernel import (
     Blocks,
@@ -35,6 +37,7 @@ class _Problem:
     z: Sizes
     transposed: bool
     border: tuple[int, int]
+    pairs: bool
 
     @classmethod
     def of(cls, p: Params) -> _Problem:
@@ -42,7 +45,7 @@ class _Problem:
         top, bottom = p.get("border", (0, 0))
         if z.stride != (1, 1):
             top = bottom = 0
-        return cls(z, p["transposed"], (top, bottom))
+        return cls(z, p["transposed"], (top, bottom), p.get("pairs", False))
 
     @property
     def per_output(self) -> int:
@@ -68,6 +71,8 @@ def operands(p: Params) -> tuple[Operand, ...]:
     first and last rows of x are zero; taps there are left out (at stride 1). May have an epilogue. With a `block`
     accumulators take about so many terms: those of whole input channels. With `groups` the channels of x and y, and the first
     axis of the weight, are divided into so many, and each group of y sees that of x only; ci and co are those of a group.
+    With `pairs` the elements of x and weight are pairs of input channels in bfloat16, as `pair_channels` makes them: ci counts
+    pairs, and the processor must multiply them.
     """
     z = Sizes.of(p)
     return (
@@ -137,10 +142,16 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Bands of images (and groups), blocks of channels, groups of pixels; in it input channels, kernel rows, unrolled columns."""
     problem = _Problem.of(p)
     z = problem.z
+    if problem.pairs and not w.bfloat16:
+        raise CodegenError("a convolution multiplies pairs of bfloat16, for which this processor has no instructions")
     x, weight, *rest = pointers
     channels, groups = plan(problem, w.lanes)
     finish = epilogue.Finish(w, p, (z.n, z.groups * z.co, z.pixels), rest)
-    cut = Blocks(0, max(1, p["block"] // z.taps), total_places(w)) if "block" in p else None
+    cut = (
+        Blocks(0, max(1, p["block"] // (z.taps * (2 if problem.pairs else 1))), total_places(w))
+        if "block" in p
+        else None
+    )
     bands = _bands(problem, groups, channels, w.threads)
 
     def block(unit: str | int, _: None, o: str | int, size: int) -> None:
@@ -189,7 +200,7 @@ def _group(
         source = w.at(x, w.linear((row, z.w), (column, 1)))
         first = w.linear((row, z.ow), (column, 1))
         bounded = _bounded(w, problem, segments, row, g.rows)
-        acc = splat_tile(w, weight, source, rows, g.image, levels, bounded, blocks=cut)
+        acc = splat_tile(w, weight, source, rows, g.image, levels, bounded, blocks=cut, pairs=problem.pairs)
         for index, value in enumerate(acc):
             r, v = divmod(index, len(g.result))
             ((offset, _, count),) = g.result[v]
@@ -234,6 +245,10 @@ def _bounded(
 @np.errstate(all="ignore")
 def twin(p: Params, x: Array, weight: Array, *rest: Array) -> None:
     z = Sizes.of(p)
+    if p.get("pairs"):
+        z = replace(z, ci=2 * z.ci)
+        x = unpaired(x, z.n * z.groups * z.ci // 2)
+        weight = unpaired(weight, z.groups * z.ci // 2 if p["transposed"] else z.groups * z.co * z.ci // 2)
     if p["transposed"]:
         kernel = weight.reshape(z.groups, z.ci, z.co, z.kh, z.kw)[..., ::-1, ::-1].transpose(0, 2, 1, 3, 4)
     else:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from graphc_codegen.dtypes import REGISTER
+from graphc_codegen.kernel_facts import SOFTMAX_ROW
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.softmax import causal
-from graphc_codegen.kernels.softmax.causal import row_memory
 from graphc_codegen.kernels.vectors import across_maximum, along, first, int32, maximum, numbers_from, sum_along
 from graphc_codegen.literals import float_literal
 from graphc_codegen.scalars import maths_float32
@@ -46,16 +47,43 @@ def _each(w: Writer, cols: int, body: Callable[[str | int, int], None]) -> None:
     along(w, cols, (), step)
 
 
-def _exponentials(w: Writer, p: Params, x: str, out: str) -> tuple[str, str]:
-    """Store exp(x - max) to `out`; returns (max, sum), in every lane."""
-    top = _row_maximum(w, x, p["cols"])
+class _Exponentials(NamedTuple):
+    """exp(x - max) of a row; the maximum and their sum, in every lane. They stand in `memory`, or are made again where there is
+    none.
+    """
 
-    def term(i: str | int, active: int) -> str:
-        e = maths_float32.exp_of_negative(w, w.binary("fsub", w.vload(w.at(x, i), active), top))
-        w.vstore(e, w.at(out, i), active)
-        return e
+    x: str
+    memory: str
+    top: str
+    total: str
 
-    return top, sum_along(w, p["cols"], term, p.get("block", 0))
+    @classmethod
+    def of(cls, w: Writer, p: Params, x: str, memory: str) -> Self:
+        made = cls(x, "", _row_maximum(w, x, p["cols"]), "")
+
+        def term(i: str | int, active: int) -> str:
+            e = made.at(w, i, active)
+            if memory:
+                w.vstore(e, w.at(memory, i), active)
+            return e
+
+        return made._replace(memory=memory, total=sum_along(w, p["cols"], term, p.get("block", 0)))
+
+    def at(self, w: Writer, i: str | int, active: int) -> str:
+        """A vector of them."""
+        if self.memory:
+            return w.vload(w.at(self.memory, i), active)
+        return maths_float32.exp_of_negative(w, w.binary("fsub", w.vload(w.at(self.x, i), active), self.top))
+
+
+def _memory(w: Writer, p: Params, result: int) -> Callable[[str], str]:
+    """Where the exponentials of a row stand, from where its result does: there, unless that is rounded as it is stored; else on
+    the stack, if they are few, or nowhere.
+    """
+    if not any(result in places for _, places in p.get("halves", ())):
+        return lambda out: out
+    row = w.op(f"alloca [{p['cols']} x float], align 64") if p["cols"] <= SOFTMAX_ROW else ""
+    return lambda _: row
 
 
 # ---- softmax and log_softmax
@@ -78,17 +106,15 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     if p.get("causal"):
         causal.emit(w, p, pointers)
         return
-    cols = p["cols"]
-    memory = row_memory(w, p)
+    cols, memory = p["cols"], _memory(w, p, 1)
 
     def row(r: str | int) -> None:
         x, y = (w.at(pointer, w.mul(r, cols)) for pointer in pointers)
-        made = memory or y
-        _, total = _exponentials(w, p, x, made)
-        scale = w.binary("fdiv", w.constant(1.0), total)
+        made = _Exponentials.of(w, p, x, memory(y))
+        scale = w.binary("fdiv", w.constant(1.0), made.total)
 
         def store(i: str | int, active: int) -> None:
-            w.vstore(w.binary("fmul", w.vload(w.at(made, i), active), scale), w.at(y, i), active)
+            w.vstore(w.binary("fmul", made.at(w, i, active), scale), w.at(y, i), active)
 
         _each(w, cols, store)
 
@@ -218,17 +244,17 @@ def loss_operands(p: Params) -> tuple[Operand, ...]:
 def loss_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """A sparse label outside [0, cols) makes the loss and the gradient of its row NaN, and reads nothing."""
     logits, labels, loss, dlogits = pointers
-    cols = p["cols"]
+    cols, memory = p["cols"], _memory(w, p, 3)
 
     def row(r: str | int) -> None:
         x, out = w.at(logits, w.mul(r, cols)), w.at(dlogits, w.mul(r, cols))
-        top, total = _exponentials(w, p, x, out)
+        made = _Exponentials.of(w, p, x, memory(out))
         if p["sparse"]:
             type = REGISTER[p["label_dtype"]]
             label = w.load(w.at(labels, r, type), type)
-            value = _sparse_row(w, cols, x, _wide(w, label, type), (top, total), out)
+            value = _sparse_row(w, cols, made, _wide(w, label, type), out)
         else:
-            value = _dense_row(w, p, x, w.at(labels, w.mul(r, cols)), (top, total), out)
+            value = _dense_row(w, p, made, w.at(labels, w.mul(r, cols)), out)
         w.store(value, w.at(loss, r))
 
     w.share(p["rows"], row, hand_out=True)
@@ -238,35 +264,34 @@ def _wide(w: Writer, label: str, type: str) -> str:
     return label if type == "i64" else w.op(f"sext {type} {label} to i64")
 
 
-def _sparse_row(w: Writer, cols: int, x: str, label: str, scale: tuple[str, str], out: str) -> str:
-    top, total = scale
+def _sparse_row(w: Writer, cols: int, made: _Exponentials, label: str, out: str) -> str:
     valid = w.op(f"icmp ult i64 {label}, {cols}")
     safe = w.op(f"select i1 {valid}, i64 {label}, i64 0")
     one_or_nan = w.op(f"select i1 {valid}, float {float_literal(1.0)}, float {float_literal(math.nan)}")
-    inverse = w.binary("fdiv", w.splat(one_or_nan), total)
+    inverse = w.binary("fdiv", w.splat(one_or_nan), made.total)
     column = w.splat(int32(w, safe), "i32")
 
     def store(i: str | int, active: int) -> None:
         lanes = numbers_from(w, i)
         hot = w.select(w.binary("icmp eq", lanes, column, "i32"), w.constant(1.0), "zeroinitializer")
-        at = w.at(out, i)
-        w.vstore(w.binary("fsub", w.binary("fmul", w.vload(at, active), inverse), hot), at, active)
+        share = w.binary("fmul", made.at(w, i, active), inverse)
+        w.vstore(w.binary("fsub", share, hot), w.at(out, i), active)
 
     _each(w, cols, store)
-    distance = w.op(f"fsub float {w.load(w.at(x, safe))}, {first(w, top)}")
-    value = w.op(f"fsub float {first(w, maths_float32.log(w, total))}, {distance}")
+    distance = w.op(f"fsub float {w.load(w.at(made.x, safe))}, {first(w, made.top)}")
+    value = w.op(f"fsub float {first(w, maths_float32.log(w, made.total))}, {distance}")
     return w.op(f"fmul float {value}, {one_or_nan}")
 
 
-def _dense_row(w: Writer, p: Params, x: str, labels: str, scale: tuple[str, str], out: str) -> str:
-    top, total = scale
-    share = w.binary("fdiv", w.constant(1.0), total)
-    log_total = maths_float32.log(w, total)
+def _dense_row(w: Writer, p: Params, made: _Exponentials, labels: str, out: str) -> str:
+    share = w.binary("fdiv", w.constant(1.0), made.total)
+    log_total = maths_float32.log(w, made.total)
 
     def term(i: str | int, active: int) -> str:
-        label, at = w.vload(w.at(labels, i), active), w.at(out, i)
-        w.vstore(w.binary("fsub", w.binary("fmul", w.vload(at, active), share), label), at, active)
-        distance = w.binary("fsub", w.vload(w.at(x, i), active), top)
+        label = w.vload(w.at(labels, i), active)
+        gradient = w.binary("fsub", w.binary("fmul", made.at(w, i, active), share), label)
+        w.vstore(gradient, w.at(out, i), active)
+        distance = w.binary("fsub", w.vload(w.at(made.x, i), active), made.top)
         return w.binary("fmul", label, w.binary("fsub", log_total, distance))
 
     return first(w, sum_along(w, p["cols"], term, p.get("block", 0)))
