@@ -286,15 +286,12 @@ TOP = {
     **_names(_SYMBOLS, "Node NodeType SymbolTree ScopedValue ConvertModelUtils ConvertNetUtils"),
     **_names(
         _STREAMS,
-        "DeviceCtx Event Stream StreamCtx StreamLimitCtx communication_stream current_stream default_stream get_stream_limit"
-        " reset_stream_limit set_cur_stream set_stream_limit get_current_device get_device_limit set_device_limit"
-        " dispatch_threads_num launch_blocking set_kernel_launch_capture set_kernel_launch_group",
+        "DeviceCtx StreamLimitCtx get_stream_limit reset_stream_limit set_stream_limit get_current_device get_device_limit"
+        " set_device_limit set_kernel_launch_capture set_kernel_launch_group",
     ),
     **_names(
         _MEMORY,
-        "MemPool PluggableAllocator max_memory_allocated max_memory_reserved memory_allocated memory_replay memory_reserved"
-        " memory_stats memory_summary ms_memory_recycle reset_max_memory_allocated reset_max_memory_reserved"
-        " reset_peak_memory_stats use_mem_pool hal",
+        "MemPool PluggableAllocator memory_replay ms_memory_recycle use_mem_pool",
     ),
     **_names(
         _PIPES,
@@ -326,10 +323,8 @@ TOP = {
     "mindrecord": "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
     "rewrite": _SYMBOLS,
     "scipy": "use the decompositions of graphc.ops, or SciPy outside of a Cell",
-    **_names(_STREAMS, "runtime device_context"),
     "graph": "use graphc.jit",
     "utils": "use x.asnumpy() and Tensor(array) to pass data on: there are no devices",
-    "multiprocessing": "use Python's multiprocessing, or the workers of graphc.dataset",
     "safeguard": "use ModelCheckpoint: there is no fault tolerance over processes",
     "onnx": 'use export(..., file_format="ONNX")',
     "tools": "use graphc's own commands (graphc --help)",

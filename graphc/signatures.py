@@ -40,7 +40,7 @@ def accept(members: dict[str, Any], names: Iterable[str], module: str) -> None:
 def accepting(member: Any, module: str) -> Any:
     """A function with the wrapper around it; a class whose own members, and those of its bases, have theirs; else the member."""
     if isinstance(member, FunctionType):
-        if not _is_ours(member.__module__):
+        if not is_ours(member.__module__):
             return member
         if member not in wrappers:
             made = wrapper(member)
@@ -49,7 +49,7 @@ def accepting(member: Any, module: str) -> Any:
         return wrappers[member]
     if isinstance(member, type) and not (issubclass(member, BaseException) or isinstance(member, EnumMeta)):
         for base in member.__mro__:
-            if base not in _classes and _is_ours(base.__module__):
+            if base not in _classes and is_ours(base.__module__):
                 _classes.add(base)
                 _wrap_members(base)
     return member
@@ -65,8 +65,10 @@ def wrapper(function: Callable[P, R], owner: str = "") -> Callable[P, R]:
         try:
             try:
                 return function(*args, **kwargs)
-            except TypeError as error:
-                refuse_call(function, error, owner and _known_as(owner, args[0]))
+            except Exception as error:
+                from graphc.refused import refuse_kind  # Here, so that a start is quick: only mistakes need it.
+
+                refuse_kind(function, error, args, kwargs, owner and _known_as(owner, args[0]))
                 raise
         except Exception as error:
             if dispatch.recorder.get() is None:
@@ -161,10 +163,11 @@ _SELF = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
 def _known_as(owner: str, made: Any) -> str:
     """By which name users know the class whose constructor makes this."""
     mro = (made if isinstance(made, type) else type(made)).__mro__
-    return next((c.__name__ for c in mro if _is_ours(c.__module__)), owner)
+    return next((c.__name__ for c in mro if is_ours(c.__module__)), owner)
 
 
-def _is_ours(module: str) -> bool:
+def is_ours(module: str) -> bool:
+    """Whether a module is one of graphc, its examples left out."""
     return module.partition(".")[0] == "graphc" and not module.startswith("graphc.examples")
 
 
