@@ -1,4 +1,4 @@
-"""Arguments of another kind than a function takes: found when they have made it fail, told by the function's own words."""
+"""Arguments that a function has not, or that are of another kind than it takes: found when they have made it fail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, GraphcError, ShapeError, StepMemoryError, user_loc
 from graphc.frames import is_own
-from graphc.signatures import refuse_call
+from graphc.suggest import nearest_argument, question
 
 #: Nests are looked through so deep.
 _DEPTH = 4
@@ -86,6 +86,27 @@ def refuse_kind(
     if isinstance(error, IndexError) and types:
         raise ShapeError(f"{name} of {types}: an axis is needed that is not there", loc=user_loc()) from None
     _refuse_blamed(name, error, signature, given)
+
+
+def refuse_call(function: Callable[..., Any], error: TypeError, name: str = "") -> None:
+    """Raise ArgumentTypeError (GC100) in place of an error that the call of a function raised before its first line: that of
+    arguments which it has not, or which are missing. So too if it hands its arguments on to a function that has them not.
+    `name` is what users know the function by, if not its own.
+    """
+    if isinstance(error, GraphcError) or not (_before_first_line(error) or _handed_on(function, error)):
+        return
+    name = name or function.__name__.strip("_")
+    known = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values()]
+    bound = known and known[0].name in ("self", "cls")
+    accepted = inspect.Signature(known[1:] if bound else known)
+    # From Python 3.13 on a suggestion may follow, which the arguments make needless.
+    what = str(error).partition("() ")[2].partition(". Did you mean")[0]
+    given = re.search(r"unexpected keyword argument '(\w+)'", what)
+    raise ArgumentTypeError(
+        f"{name}: {_without_self(what) if bound else what}; {_how_called(function, accepted)}",
+        loc=user_loc(),
+        help=question(nearest_argument(given[1], accepted.parameters)) if given else None,
+    ) from None
 
 
 def _shown(value: Any, wanted: str) -> str:
@@ -177,3 +198,37 @@ def _other_kind(annotation: Any, value: Any) -> str:
     if not kinds or any(kind not in _ANNOTATED or _ANNOTATED[kind][0](value) for kind in kinds):
         return ""
     return " or ".join(_ANNOTATED[kind][1] for kind in kinds)
+
+
+def _without_self(what: str) -> str:
+    """What Python says of numbers of arguments, which count the object whose method is called."""
+
+    def fewer(found: re.Match[str]) -> str:
+        least, most, given = (n and str(int(n) - 1) for n in found.group(1, 2, 3))
+        many = "" if most == "1" and not least else "s"
+        were = "was" if given == "1" and found[4] == "" else "were"
+        return f"takes {f'from {least} to ' if least else ''}{most} positional argument{many} but {given}{found[4]} {were} given"
+
+    return re.sub(r"takes (?:from (\d+) to )?(\d+) positional arguments? but (\d+)(.*) w\w+ given", fewer, what)
+
+
+def _how_called(function: Callable[..., Any], accepted: inspect.Signature) -> str:
+    """What arguments a function takes; where its signature leaves that open, as its docstring begins."""
+    kinds = {p.kind for p in accepted.parameters.values()}
+    told = (inspect.getdoc(function) or "").partition("\n\n")[0]
+    open_ended = kinds and kinds <= {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    return " ".join(told.split()) if told and open_ended else f"its arguments are {accepted}"
+
+
+def _before_first_line(error: TypeError) -> bool:
+    return error.__traceback__ is not None and error.__traceback__.tb_next is None
+
+
+def _handed_on(function: Callable[..., Any], error: TypeError) -> bool:
+    """Whether an error is that of a call in a function's own lines, which has arguments of any number or name to hand on."""
+    inside = error.__traceback__ and error.__traceback__.tb_next
+    code = getattr(function, "__code__", None)
+    if inside is None or inside.tb_next is not None or code is None or inside.tb_frame.f_code is not code:
+        return False
+    any_number = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return bool(any_number and re.match(r"\S+\(\) (missing|takes|got an unexpected|got multiple)", str(error)))

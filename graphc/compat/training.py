@@ -8,6 +8,7 @@ from typing import Any
 from graphc.compat import checkparam
 from graphc.compat.callbacks import _CallbackManager as _CallbackManager
 from graphc.compat.callbacks import _InternalCallbackParam as _InternalCallbackParam
+from graphc.compat.toplevel import dtype_to_nptype
 from graphc.errors import DTypeError, user_loc
 from graphc.ops.tensor.dtype import BY_NAME
 from graphc.ops.tensor.tensor import Tensor
@@ -21,8 +22,6 @@ def tensor_to_np_type(tensor_type_str: str) -> Any:
     """The NumPy type of a dtype by its text, such as "Float32". DTypeError for what is none."""
     if tensor_type_str not in tensor_to_ms_type:
         raise DTypeError(f"{tensor_type_str!r} is no dtype, only {', '.join(tensor_to_ms_type)}", loc=user_loc())
-    from graphc.compat.toplevel import dtype_to_nptype
-
     return dtype_to_nptype(tensor_to_ms_type[tensor_type_str])
 
 

@@ -12,7 +12,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, us
 from graphc.ops.functional.core import IndexRangeError
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Tensor
-from graphc.signatures import refuse_call
+from graphc.refused import refuse_call
 
 P = ParamSpec("P")
 R = TypeVar("R")

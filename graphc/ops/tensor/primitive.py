@@ -13,7 +13,7 @@ from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.failures import door
 from graphc.ops.tensor.autocast import marked
-from graphc.signatures import refuse_call
+from graphc.refused import refuse_call
 
 
 class _Required:
