@@ -120,7 +120,7 @@ def normalize_axes(op: str, axis: Any, rank: int) -> tuple[int, ...]:
     DTypeError for what is no integer, ArgumentValueError for an axis out of range or repeated.
     """
     axis = axis.tolist() if hasattr(axis, "tolist") else axis
-    axes = () if axis is None else tuple(axis) if isinstance(axis, (tuple, list, range)) else (axis,)
+    axes = () if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     # MindSpore lets a tensor without axes be reduced along its first or last one.
     if not axes or (not rank and axes in ((0,), (-1,))):
         return tuple(range(rank))

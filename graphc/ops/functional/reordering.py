@@ -22,7 +22,7 @@ from graphc.ops.tensor.tensor import Tensor
 @method()
 def flip(input: Tensor, dims: Any) -> Tensor:
     """Axes in reverse order."""
-    axes = normalize_axes("flip", (dims,) if dims is None else dims, input.ndim) if dims != () else ()
+    axes = () if dims == () else normalize_axes("flip", (dims,) if dims is None else dims, input.ndim)
     turned = getitem(input, tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(input.ndim)))
     return turned.twin()
 
