@@ -75,7 +75,7 @@ OPS = {
         "ApplyRotaryPosEmb GroupTopk add_layer_norm add_rms_norm moe_distribute_combine moe_distribute_dispatch"
         " moe_init_routing_v2 moe_token_permute moe_token_unpermute rotary_position_embedding NoRepeatNGram",
     ),
-    **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell DynamicGRUV2 DynamicRNN LSTM"),
+    **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell DynamicGRUV2 DynamicRNN"),
     # ---- kernels and compilers of one's own
     **_names(
         _GENERATED,
@@ -96,14 +96,12 @@ OPS = {
     # ---- complex results
     "MatrixLogarithm": "use scipy.linalg.logm of x.asnumpy(): the result is complex, and there is no gradient",
     # ---- others
-    "CheckNumerics": "use ops.isfinite(x).all(), or GRAPHC_CHECK",
     "DataFormatDimMap": "use layouts with channels first: there are no others",
     "DataFormatVecPermute": "use layouts with channels first: there are no others",
     "ParameterizedTruncatedNormal": "use initializer.TruncatedNormal, or ops.TruncatedNormal",
     "ScatterNonAliasingAdd": "use ops.TensorScatterAdd",
     "DumpGradient": "use ops.HookBackward or step.dump()",
     "TensorDump": "use step.dump(), or ops.Print",
-    "IdentityN": "use the operands",
     "RNNTLoss": "use ops.ctc_loss: there is no loss of a transducer",
     "DepthwiseConv2dNative": "use ops.Conv2D(..., group=channels)",
     **_names("use ops.unfold", "ExtractImagePatches ExtractVolumePatches"),
