@@ -271,6 +271,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.communication._comm_helper": (*_PARALLEL, "graphc.compat.comm_helper"),
     "mindspore.communication.comm_func": ("graphc.parallel.comm_func",),
     "mindspore.parallel": _PARALLEL,
+    "mindspore.parallel.auto_parallel": ("graphc.compat.auto_parallel",),
     **_within("mindspore.parallel", "nn nn.parallel_cell_wrapper", ("graphc.compat.parallel_nn",)),
     **_within(
         "mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor shard", _PARALLEL

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import compat
+from graphc import compat, nn
 
 
 @pytest.fixture
@@ -127,3 +127,31 @@ def test_one_process_tells_itself(ms):
         distributed.all_to_all(held, [x, x])
     with pytest.raises(ValueError, match=r"output_split_sizes=.* is not supported"):
         distributed.all_to_all_single(x, x, [1])
+
+
+class Doubled(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.weight = graphc.Parameter(graphc.Tensor([2.0]), name="weight")
+
+    def construct(self, x):
+        return self.weight * x
+
+
+def test_auto_parallel_of_one_process_is_the_network(ms, caplog):
+    module = importlib.import_module("mindspore.parallel.auto_parallel")
+    cell = module.AutoParallel(Doubled(), parallel_mode="semi_auto")
+    assert [p.name for p in cell.trainable_params()] == ["weight"]
+    assert cell(graphc.Tensor([3.0])).asnumpy() == 6.0
+    assert cell.get_pipeline_stages() == 1
+    with caplog.at_level(logging.WARNING, "graphc"):
+        cell.hsdp(shard_size=2)
+        cell.pipeline(1)
+    assert "AutoParallel: hsdp has no effect: there is one process" in caplog.text
+    for call, words in (
+        (lambda: module.AutoParallel(3), "network must be a Cell, got int"),
+        (lambda: module.AutoParallel(Doubled(), "full"), "parallel_mode must be one of"),
+        (lambda: cell.pipeline(2), "stages=2 is not supported"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            call()
