@@ -222,6 +222,10 @@ def new_group(
     group_desc: Any = None,
 ) -> str:
     """The name of a group of these processes, by default of all; a group of the same ones is made once. MPI has no options."""
+    options = {"timeout": timeout, "backend": backend, "pg_options": pg_options, "group_desc": group_desc}
+    for name, value in (options | {"use_local_synchronization": use_local_synchronization or None}).items():
+        if value is not None:
+            no_effect("new_group", name, "MPI carries what processes tell each other")
     members = tuple(range(get_world_size())) if ranks is None else tuple(ranks)
     if members == tuple(range(get_world_size())):
         return WORLD
