@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
 from graphc import dispatch
 from graphc.attached import behind
 from graphc.debug import switches
 from graphc.errors import (
-    ArgumentTypeError,
     GraphcError,
     GraphcWarning,
     InternalError,
     Loc,
     NestingError,
-    ShapeError,
     StepMemoryError,
     display_path,
     user_loc,
 )
 from graphc.frames import clean, is_own, place
-from graphc.signatures import accepting, refuse_call, wrappers
+from graphc.refused import TOO_LARGE, refuse_kind
+from graphc.signatures import accepting, wrappers
 from graphc_codegen.forks import lock
 
 P = ParamSpec("P")
@@ -120,7 +116,7 @@ class failing:
                 if self.tracing
                 else "nest fewer Cells, or fewer tuples and lists",
             )
-        if isinstance(error, MemoryError):
+        if isinstance(error, MemoryError) or TOO_LARGE.search(text):
             return StepMemoryError(f"{self.what}: out of memory: {text}", help="smaller shapes, or a smaller batch")
         return _internal(type(error))(
             f"{self.what} failed: {type(error).__name__}: {text}",
@@ -141,14 +137,14 @@ def door(function: Callable[P, R], module: str) -> Callable[P, R]:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                _refuse(function, error, args, kwargs)
+                refuse_kind(function, error, args, kwargs)
                 raise
         try:
             with failing(function.__name__, outermost=True, tracing=True):
                 try:
                     return function(*args, **kwargs)
                 except Exception as error:
-                    _refuse(function, error, args, kwargs)
+                    refuse_kind(function, error, args, kwargs)
                     raise
         except BaseException as error:
             clean(error)
@@ -173,74 +169,6 @@ def doors(members: dict[str, Any], names: Iterable[str], module: str) -> None:
             members[name] = wrappers[function]
         else:
             accepting(function, module)
-
-
-def _refuse(function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise ArgumentTypeError (GC100) in place of an exception that nobody expects, if an argument is of another kind than the
-    function's signature says, or is what lacks the attribute that was missed; ShapeError where a shape has ended too early.
-    """
-    if isinstance(error, TypeError):
-        refuse_call(function, error)
-    if isinstance(error, (GraphcError, RecursionError, MemoryError)) or is_own(error):
-        return
-    name = function.__name__.strip("_")
-    signature = inspect.signature(function)
-    try:
-        given = signature.bind(*args, **kwargs).arguments
-    except TypeError:
-        return
-    for parameter, value in given.items():
-        wanted = _other_kind(signature.parameters[parameter].annotation, value)
-        if not wanted and isinstance(error, AttributeError):
-            items = value if isinstance(value, (tuple, list)) else ()
-            wanted = "a Tensor" if error.obj is value else "Tensors" if any(x is error.obj for x in items) else ""
-            value = error.obj if wanted else value
-        if wanted:
-            raise ArgumentTypeError(
-                f"{name}: {parameter} must be {wanted}, got {type(value).__name__}",
-                loc=user_loc(),
-                help="Tensor(array) makes a tensor of a NumPy array" if isinstance(value, np.ndarray) else None,
-            ) from None
-    types = ", ".join(str(x.tensor_type) for x in given.values() if _is_tensor(x))
-    if isinstance(error, IndexError) and types:
-        raise ShapeError(f"{name} of {types}: an axis is needed that is not there", loc=user_loc()) from None
-
-
-def _is_tensor(value: Any) -> bool:
-    return hasattr(value, "tensor_type")
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, (int, np.integer))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number))
-
-
-#: What annotations of parameters say, as a test and in words.
-_ANNOTATED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "Tensor": (_is_tensor, "a Tensor"),
-    "Operand": (lambda value: _is_tensor(value) or _is_number(value), "a Tensor or a number"),
-    "bool": (lambda value: isinstance(value, bool), "a bool"),
-    "int": (_is_int, "an int"),
-    "float": (_is_number, "a number"),
-    "str": (lambda value: isinstance(value, str), "a str"),
-    "Sequence[int]": (
-        lambda value: isinstance(value, Sequence) and all(map(_is_int, value)),
-        "a tuple or list of ints",
-    ),
-    "None": (lambda value: value is None, "None"),
-}
-_SHORT = {"Axis": "int | Sequence[int] | None"}
-
-
-def _other_kind(annotation: Any, value: Any) -> str:
-    """In words what an annotation wants, if the value is something else; "" where it is not, or where that is not known."""
-    kinds = _SHORT.get(annotation, annotation).split(" | ") if isinstance(annotation, str) else []
-    if not kinds or any(kind not in _ANNOTATED or _ANNOTATED[kind][0](value) for kind in kinds):
-        return ""
-    return " or ".join(_ANNOTATED[kind][1] for kind in kinds)
 
 
 class _Depth:

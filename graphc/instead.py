@@ -75,7 +75,7 @@ OPS = {
         "ApplyRotaryPosEmb GroupTopk add_layer_norm add_rms_norm moe_distribute_combine moe_distribute_dispatch"
         " moe_init_routing_v2 moe_token_permute moe_token_unpermute rotary_position_embedding NoRepeatNGram",
     ),
-    **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell DynamicGRUV2 DynamicRNN LSTM"),
+    **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell DynamicGRUV2 DynamicRNN"),
     # ---- kernels and compilers of one's own
     **_names(
         _GENERATED,
@@ -96,14 +96,12 @@ OPS = {
     # ---- complex results
     "MatrixLogarithm": "use scipy.linalg.logm of x.asnumpy(): the result is complex, and there is no gradient",
     # ---- others
-    "CheckNumerics": "use ops.isfinite(x).all(), or GRAPHC_CHECK",
     "DataFormatDimMap": "use layouts with channels first: there are no others",
     "DataFormatVecPermute": "use layouts with channels first: there are no others",
     "ParameterizedTruncatedNormal": "use initializer.TruncatedNormal, or ops.TruncatedNormal",
     "ScatterNonAliasingAdd": "use ops.TensorScatterAdd",
     "DumpGradient": "use ops.HookBackward or step.dump()",
     "TensorDump": "use step.dump(), or ops.Print",
-    "IdentityN": "use the operands",
     "RNNTLoss": "use ops.ctc_loss: there is no loss of a transducer",
     "DepthwiseConv2dNative": "use ops.Conv2D(..., group=channels)",
     **_names("use ops.unfold", "ExtractImagePatches ExtractVolumePatches"),
@@ -286,15 +284,12 @@ TOP = {
     **_names(_SYMBOLS, "Node NodeType SymbolTree ScopedValue ConvertModelUtils ConvertNetUtils"),
     **_names(
         _STREAMS,
-        "DeviceCtx Event Stream StreamCtx StreamLimitCtx communication_stream current_stream default_stream get_stream_limit"
-        " reset_stream_limit set_cur_stream set_stream_limit get_current_device get_device_limit set_device_limit"
-        " dispatch_threads_num launch_blocking set_kernel_launch_capture set_kernel_launch_group",
+        "DeviceCtx StreamLimitCtx get_stream_limit reset_stream_limit set_stream_limit get_current_device get_device_limit"
+        " set_device_limit set_kernel_launch_capture set_kernel_launch_group",
     ),
     **_names(
         _MEMORY,
-        "MemPool PluggableAllocator max_memory_allocated max_memory_reserved memory_allocated memory_replay memory_reserved"
-        " memory_stats memory_summary ms_memory_recycle reset_max_memory_allocated reset_max_memory_reserved"
-        " reset_peak_memory_stats use_mem_pool hal",
+        "MemPool PluggableAllocator memory_replay ms_memory_recycle use_mem_pool",
     ),
     **_names(
         _PIPES,
@@ -326,10 +321,8 @@ TOP = {
     "mindrecord": "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
     "rewrite": _SYMBOLS,
     "scipy": "use the decompositions of graphc.ops, or SciPy outside of a Cell",
-    **_names(_STREAMS, "runtime device_context"),
     "graph": "use graphc.jit",
     "utils": "use x.asnumpy() and Tensor(array) to pass data on: there are no devices",
-    "multiprocessing": "use Python's multiprocessing, or the workers of graphc.dataset",
     "safeguard": "use ModelCheckpoint: there is no fault tolerance over processes",
     "onnx": 'use export(..., file_format="ONNX")',
     "tools": "use graphc's own commands (graphc --help)",

@@ -49,6 +49,8 @@ _TEXT = ("graphc.dataset.text", "graphc.compat.transforms")
 _PARALLEL = ("graphc.parallel", _TOP)
 _DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
 _INSIDE = ("graphc.compat.primitives",)
+_DEVICES = ("graphc.compat.devices",)
+_STUBS = ("graphc.compat.stubs",)
 
 
 def _within(parent: str, names: str, providers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -67,18 +69,34 @@ MODULES: dict[str, tuple[str, ...]] = {
         "graphc.ops",
         "graphc.parallel",
         "graphc.compat.gradients",
+        "graphc.compat.devices",
         "graphc.compat.lacking",
     ),
     "mindspore.context": (_TOP, "graphc.context", "graphc.parallel"),
     "mindspore.version": (_TOP,),
-    "mindspore._checkparam": ("graphc.compat.checkparam",),
+    "mindspore._checkparam": ("graphc.compat.checkparam", "graphc.compat.checkparam_shapes"),
     **dict.fromkeys(("mindspore._extends", "mindspore._extends.utils"), _INSIDE),
     "mindspore._c_expression": ("graphc.compat.native",),
     "mindspore._c_expression.amp": ("graphc.compat.native_amp",),
     "mindspore._c_expression.typing": ("graphc.compat.type_classes",),
     **dict.fromkeys(("mindspore.boost", "mindspore.boost.grad_accumulation"), ("graphc.compat.boost",)),
+    # Tensors are pickled.
+    **dict.fromkeys(("mindspore.multiprocessing", "mindspore.multiprocessing.queue"), ("multiprocessing",)),
     "mindspore.log": ("graphc.compat.log",),
-    "mindspore.mint": ("graphc.mint",),
+    # ---- devices, of which there is one
+    "mindspore.hal": _DEVICES,
+    **_within("mindspore.hal", "device event memory stream", _DEVICES),
+    "mindspore.runtime": _DEVICES,
+    **_within("mindspore.runtime", "device event memory stream executor thread_bind_core", _DEVICES),
+    "mindspore.device_context": (),
+    "mindspore.device_context.cpu": ("graphc.compat.cpu_context",),
+    **_within("mindspore.device_context.cpu", "device op_tuning", ("graphc.compat.cpu_context",)),
+    **_within("mindspore.device_context", "ascend gpu", ("graphc.compat.no_context",)),
+    **_within(
+        "mindspore.device_context.ascend", "device op_debug op_precision op_tuning", ("graphc.compat.no_context",)
+    ),
+    **_within("mindspore.device_context.gpu", "device op_precision op_tuning", ("graphc.compat.no_context",)),
+    "mindspore.mint": ("graphc.mint", "graphc.ops.tensor.tensor"),
     "mindspore.mint.distributed": ("graphc.compat.mint_distributed",),
     "mindspore.mint.distributed.distributed": ("graphc.compat.mint_distributed",),
     "mindspore.mint.linalg": ("graphc.mint.linalg",),
@@ -93,7 +111,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.numpy.fft": ("graphc.numpy.fft",),
     **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
     # ---- data sets
-    "mindspore.dataset": ("graphc.dataset", "graphc.compat.lacking"),
+    "mindspore.dataset": ("graphc.dataset", "graphc.compat.lacking", "graphc.dataset.nodes.sequence"),
     "mindspore.dataset.config": ("graphc.dataset.config",),
     "mindspore.dataset.core.config": ("graphc.dataset.config",),
     "mindspore.dataset.core": ("graphc.dataset",),
@@ -129,7 +147,17 @@ MODULES: dict[str, tuple[str, ...]] = {
         ("graphc.nn.probability.bnn_layers",),
     ),
     "mindspore.nn.probability.bijector": ("graphc.nn.probability.bijector",),
-    "mindspore.nn.probability.bijector.softplus": ("graphc.nn.probability.bijector",),
+    **_within(
+        "mindspore.nn.probability.bijector",
+        "bijector exp gumbel_cdf invert power_transform scalar_affine softplus",
+        ("graphc.nn.probability.bijector",),
+    ),
+    **_within(
+        "mindspore.nn.probability.distribution",
+        "bernoulli beta categorical cauchy distribution exponential gamma geometric gumbel half_normal laplace log_normal"
+        " logistic normal poisson student_t transformed_distribution uniform",
+        ("graphc.nn.probability.distribution",),
+    ),
     "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
     "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules",),
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
@@ -178,6 +206,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         _OPS,
     ),
     "mindspore.ops.function.nn_func": (*_OPS, "graphc.compat.attention"),
+    "mindspore.ops.function.random_func": (*_OPS, *_INSIDE),
     **_within("mindspore.ops.function.grad", "grad_func", _OPS),
     "mindspore.ops.composite": ("graphc.ops.gradients", *_OPS),
     **_within("mindspore.ops.composite", "base math_ops multitype_ops env_ops", ("graphc.ops.gradients", *_OPS)),
@@ -194,7 +223,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- tensors and compilation
     "mindspore.common": (*_TENSORS, "graphc.compat.executor", "graphc.compat.gradients"),
     "mindspore.common._grad_function": ("graphc.compat.gradients",),
-    "mindspore.common.api": ("graphc.compat.executor", "graphc", _TOP),
+    "mindspore.common.api": ("graphc.compat.executor", "graphc", _TOP, "graphc.compat.gradients"),
     **dict.fromkeys(("mindspore.dtype", "mindspore.common.dtype"), _DTYPES),
     "mindspore.common.initializer": (
         "graphc.nn.initializer",
@@ -208,6 +237,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         _TENSORS,
     ),
     "mindspore.common.np_dtype": ("graphc.compat.np_dtype",),
+    **_within("mindspore.common", "_stub_tensor hook_handle", _STUBS),
+    "mindspore.common.no_inline": (_TOP,),
     "mindspore.common.seed": (*_TENSORS, *_INSIDE),
     # ---- training
     "mindspore.amp": ("graphc.amp", "graphc.amp.scalers"),
@@ -220,7 +251,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         " _reduce_lr_on_plateau _summary_collector _time_monitor _backup_and_restore",
         ("graphc.train",),
     ),
-    **_within("mindspore.train", "model data_sink dataset_helper", ("graphc.train",)),
+    **_within("mindspore.train", "model data_sink dataset_helper", ("graphc.train", "graphc.compat.training")),
+    "mindspore.train._utils": ("graphc.compat.training",),
     "mindspore.train.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
     **_within(
         "mindspore.train.metrics",
@@ -231,13 +263,15 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.train.amp": ("graphc.amp", "graphc.compat.amp_lists"),
     "mindspore.train.loss_scale_manager": ("graphc.amp",),
-    "mindspore.train.serialization": ("graphc.checkpoint", "graphc.compat.saving", "graphc"),
+    "mindspore.train.serialization": ("graphc.checkpoint", "graphc.compat.saving", "graphc.compat.training", "graphc"),
     **_within("mindspore.train", "summary summary.summary_record", ("graphc.train",)),
     "mindspore.profiler": ("graphc.compat.lacking",),
     "mindspore.communication": _PARALLEL,
     "mindspore.communication.management": _PARALLEL,
+    "mindspore.communication._comm_helper": (*_PARALLEL, "graphc.compat.comm_helper"),
     "mindspore.communication.comm_func": ("graphc.parallel.comm_func",),
     "mindspore.parallel": _PARALLEL,
+    "mindspore.parallel.auto_parallel": ("graphc.compat.auto_parallel",),
     **_within("mindspore.parallel", "nn nn.parallel_cell_wrapper", ("graphc.compat.parallel_nn",)),
     **_within(
         "mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor shard", _PARALLEL

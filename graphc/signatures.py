@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections.abc import Callable, Iterable
 from enum import EnumMeta
 from types import FrameType, FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from graphc import dispatch
-from graphc.errors import ArgumentTypeError, GraphcError, user_loc
+from graphc.errors import ArgumentTypeError, user_loc
 from graphc.frames import clean
-from graphc.suggest import nearest_argument, question
+from graphc.refused import refuse_kind
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,7 +39,7 @@ def accept(members: dict[str, Any], names: Iterable[str], module: str) -> None:
 def accepting(member: Any, module: str) -> Any:
     """A function with the wrapper around it; a class whose own members, and those of its bases, have theirs; else the member."""
     if isinstance(member, FunctionType):
-        if not _is_ours(member.__module__):
+        if not is_ours(member.__module__):
             return member
         if member not in wrappers:
             made = wrapper(member)
@@ -49,7 +48,7 @@ def accepting(member: Any, module: str) -> Any:
         return wrappers[member]
     if isinstance(member, type) and not (issubclass(member, BaseException) or isinstance(member, EnumMeta)):
         for base in member.__mro__:
-            if base not in _classes and _is_ours(base.__module__):
+            if base not in _classes and is_ours(base.__module__):
                 _classes.add(base)
                 _wrap_members(base)
     return member
@@ -65,8 +64,8 @@ def wrapper(function: Callable[P, R], owner: str = "") -> Callable[P, R]:
         try:
             try:
                 return function(*args, **kwargs)
-            except TypeError as error:
-                refuse_call(function, error, owner and _known_as(owner, args[0]))
+            except Exception as error:
+                refuse_kind(function, error, args, kwargs, owner and _known_as(owner, args[0]))
                 raise
         except Exception as error:
             if dispatch.recorder.get() is None:
@@ -93,27 +92,6 @@ def caller() -> FrameType:
         frame = frame.f_back
     assert frame is not None
     return frame
-
-
-def refuse_call(function: Callable[..., Any], error: TypeError, name: str = "") -> None:
-    """Raise ArgumentTypeError (GC100) in place of an error that the call of a function raised before its first line: that of
-    arguments which it has not, or which are missing. So too if it hands its arguments on to a function that has them not.
-    `name` is what users know the function by, if not its own.
-    """
-    if isinstance(error, GraphcError) or not (_before_first_line(error) or _handed_on(function, error)):
-        return
-    name = name or function.__name__.strip("_")
-    known = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values()]
-    bound = known and known[0].name in ("self", "cls")
-    accepted = inspect.Signature(known[1:] if bound else known)
-    # From Python 3.13 on a suggestion may follow, which the arguments make needless.
-    what = str(error).partition("() ")[2].partition(". Did you mean")[0]
-    given = re.search(r"unexpected keyword argument '(\w+)'", what)
-    raise ArgumentTypeError(
-        f"{name}: {_without_self(what) if bound else what}; {_how_called(function, accepted)}",
-        loc=user_loc(),
-        help=question(nearest_argument(given[1], accepted.parameters)) if given else None,
-    ) from None
 
 
 def _wrap_members(cls: type) -> None:
@@ -161,10 +139,11 @@ _SELF = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
 def _known_as(owner: str, made: Any) -> str:
     """By which name users know the class whose constructor makes this."""
     mro = (made if isinstance(made, type) else type(made)).__mro__
-    return next((c.__name__ for c in mro if _is_ours(c.__module__)), owner)
+    return next((c.__name__ for c in mro if is_ours(c.__module__)), owner)
 
 
-def _is_ours(module: str) -> bool:
+def is_ours(module: str) -> bool:
+    """Whether a module is one of graphc, its examples left out."""
     return module.partition(".")[0] == "graphc" and not module.startswith("graphc.examples")
 
 
@@ -172,37 +151,3 @@ def _takes_anything(function: FunctionType) -> bool:
     both = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
     code = function.__code__
     return code.co_flags & both == both and code.co_argcount + code.co_kwonlyargcount <= 1
-
-
-def _without_self(what: str) -> str:
-    """What Python says of numbers of arguments, which count the object whose method is called."""
-
-    def fewer(found: re.Match[str]) -> str:
-        least, most, given = (n and str(int(n) - 1) for n in found.group(1, 2, 3))
-        many = "" if most == "1" and not least else "s"
-        were = "was" if given == "1" and found[4] == "" else "were"
-        return f"takes {f'from {least} to ' if least else ''}{most} positional argument{many} but {given}{found[4]} {were} given"
-
-    return re.sub(r"takes (?:from (\d+) to )?(\d+) positional arguments? but (\d+)(.*) w\w+ given", fewer, what)
-
-
-def _how_called(function: Callable[..., Any], accepted: inspect.Signature) -> str:
-    """What arguments a function takes; where its signature leaves that open, as its docstring begins."""
-    kinds = {p.kind for p in accepted.parameters.values()}
-    told = (inspect.getdoc(function) or "").partition("\n\n")[0]
-    open_ended = kinds and kinds <= {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    return " ".join(told.split()) if told and open_ended else f"its arguments are {accepted}"
-
-
-def _before_first_line(error: TypeError) -> bool:
-    return error.__traceback__ is not None and error.__traceback__.tb_next is None
-
-
-def _handed_on(function: Callable[..., Any], error: TypeError) -> bool:
-    """Whether an error is that of a call in a function's own lines, which has arguments of any number or name to hand on."""
-    inside = error.__traceback__ and error.__traceback__.tb_next
-    code = getattr(function, "__code__", None)
-    if inside is None or inside.tb_next is not None or code is None or inside.tb_frame.f_code is not code:
-        return False
-    any_number = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    return bool(any_number and re.match(r"\S+\(\) (missing|takes|got an unexpected|got multiple)", str(error)))

@@ -37,6 +37,7 @@ BASE = {
         "instead",
         "paths",
         "processes",
+        "refused",
         "scripts",
         "signatures",
         "suggest",
@@ -56,10 +57,13 @@ ALLOWED = {
     "graphc.grammar": {"graphc.errors", "graphc.codes"},
     "graphc.instead": set(),
     "graphc.suggest": {"graphc.errors", "graphc.instead"},
-    "graphc.signatures": {f"graphc.{m}" for m in ("dispatch", "errors", "frames", "suggest")},
+    "graphc.refused": {f"graphc.{m}" for m in ("errors", "frames", "suggest")},
+    "graphc.signatures": {f"graphc.{m}" for m in ("dispatch", "errors", "frames", "refused")},
     "graphc.frames": {"graphc.errors", "graphc.debug"},
     "graphc.paths": {f"graphc.{m}" for m in ("errors", "frames", "instead", "signatures", "suggest")},
-    "graphc.failures": {f"graphc.{m}" for m in ("attached", "dispatch", "errors", "debug", "frames", "signatures")}
+    "graphc.failures": {
+        f"graphc.{m}" for m in ("attached", "dispatch", "errors", "debug", "frames", "refused", "signatures")
+    }
     | {"graphc_codegen.forks"},
     "graphc.files": {"graphc.errors"},
     "graphc.scripts": {"graphc.errors", "graphc.debug", "graphc.suggest"},

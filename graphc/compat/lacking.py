@@ -86,6 +86,12 @@ class VisionBaseDataset(metaclass=_Kind):
     members = _VISION
 
 
+class TextBaseDataset(metaclass=_Kind):
+    """MindSpore's base of data sets of texts, for isinstance: graphc's sources of texts are instances."""
+
+    members = frozenset(("CSVDataset", "TextFileDataset", "GeneratorDataset"))
+
+
 class SourceDataset(metaclass=_Kind):
     """MindSpore's base of data sets that come first, for isinstance: all of graphc's sources are instances."""
 
@@ -94,5 +100,5 @@ class SourceDataset(metaclass=_Kind):
 
 __all__ = [
     "MindDataset", "Profiler", "ProfilerActivity", "ProfilerLevel", "SourceDataset", "Symbol", "TFRecordDataset",
-    "VisionBaseDataset",
+    "TextBaseDataset", "VisionBaseDataset",
 ]  # fmt: skip

@@ -32,6 +32,10 @@ class MSContext:
         return ""
 
 
+#: What tensors are made of.
+TensorPy = Tensor
+
+
 def is_reboot_node() -> bool:
     """Whether this process takes the place of one that has failed: False."""
     return False

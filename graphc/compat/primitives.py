@@ -62,6 +62,9 @@ def _get_graph_seed(op_seed: int | None, kernel_name: str) -> tuple[int, int]:
     return start % _MOST, now % _MOST
 
 
+_get_seed = _get_graph_seed
+
+
 def cell_attr_register(fn: Callable[..., None] | None = None, attrs: list[str] | str | None = None) -> Any:
     """A decorator for `__init__` of a Cell that notes, as the text `cell_init_args`, what it was given, or the attributes named.
 

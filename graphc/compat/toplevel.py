@@ -119,6 +119,11 @@ def get_auto_parallel_context(attr_key: str) -> Any:
     return parallel.get_auto_parallel_context(attr_key)
 
 
+def _get_mode() -> int:
+    """The mode of the context."""
+    return int(get_context("mode"))
+
+
 def reset_auto_parallel_context() -> None:
     """All settings as they are at the start."""
     _parallel_accepted.clear()
@@ -240,16 +245,21 @@ def get_py_obj_dtype(obj: Any) -> Any:
     return pytype_to_dtype(type(obj)) if isinstance(obj, (bool, int, float)) else type(obj)
 
 
-int_, float_ = BY_NAME["int64"], BY_NAME["float32"]
+#: Without a number of bits they are these where a tensor gets them.
+int_, float_ = BY_NAME["int32"], BY_NAME["float32"]
 string, list_, tuple_, type_none, number = str, list, tuple, type(None), (int, float)
 Type, TensorType = DType, Tensor
 tensor_type = Tensor
 
 
+#: Dtypes with the names of Python's types, which as variables would hide these from this module.
+_PYTHONS = {"bool": "bool", "int": "int32", "float": "float32"}
+
+
 def __getattr__(name: str) -> DType:
-    """`bool`, the dtype: as a variable it would hide Python's from this module."""
-    if name == "bool":
-        return BY_NAME["bool"]
+    """A dtype with the name of a type of Python's."""
+    if name in _PYTHONS:
+        return BY_NAME[_PYTHONS[name]]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphc.compat.toplevel import number
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ir.types import DTYPES
 from graphc.ops.tensor.dtype import BY_NAME, DType
@@ -61,3 +62,18 @@ int_type, uint_type, float_type = _of("int"), _of("uint"), _of("float", "bfloat"
 signed_type = _of("int", "float", "bfloat", "complex")
 number_type = _of("int", "uint", "float", "bfloat", "complex")
 all_types = _of("bool", "int", "uint", "float", "bfloat", "complex")
+complex_type = _of("complex")
+
+
+def type_size_in_bytes(dtype: DType) -> int:
+    """Bytes of an element."""
+    return dtype.itemsize
+
+
+def _issubclass_(type_: Any, dtype: Any) -> bool:
+    """Whether a dtype is another, or one of a class of dtypes or of `number`."""
+    if not isinstance(type_, DType):
+        return False
+    if dtype == number:
+        return type_ in number_type
+    return isinstance(type_, dtype) if isinstance(dtype, _Kind) else type_ == dtype

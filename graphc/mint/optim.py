@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphc import ops
 from graphc.experimental.optim import SGD as _SGD
 from graphc.experimental.optim import AdamW as _AdamW
 from graphc.experimental.optim.optimizer import Stepping
@@ -47,7 +48,13 @@ class Adam(_AdamW):
 
 
 class SGD(_SGD):
-    __doc__ = _SGD.__doc__
+    """w -= lr * g; with momentum v = momentum * v + (1 - dampening) * g; w -= lr * v. The first step takes v = g.
+
+    With nesterov w -= lr * (g + momentum * v), for which momentum must be positive and dampening 0. weight_decay * w is added to
+    g, maximize takes -g. State: "momentum_buf.<parameter>" (v), "step_t" (int32). See Optimizer for the rest.
+    """
+
+    counter = "step_t"
 
     def __init__(
         self,
@@ -61,6 +68,19 @@ class SGD(_SGD):
         maximize: bool = False,
     ) -> None:
         super().__init__(params, lr, momentum, dampening, weight_decay, nesterov, maximize=maximize)
+
+    def remember(self) -> None:
+        self.keep("momentum_buf")
+
+    def prepare(self, group: dict[str, Any], lr: Tensor, step: Any) -> Any:
+        return lr, step
+
+    def update(self, index: int, gradient: Tensor, group: dict[str, Any], numbers: Any) -> tuple[Tensor, ...]:
+        rate, step = numbers
+        if not group["momentum"]:
+            weight = self.parameters[index]
+            return (ops.assign(weight, weight - rate * gradient),)
+        return self.moved(index, gradient, group, (rate, self.momentum_buf[index], step <= 1))
 
 
 __all__ = ["SGD", "Adam", "AdamW", "FusedAdamW"]

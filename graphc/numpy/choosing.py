@@ -13,7 +13,7 @@ import numpy as np
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.numpy.convert import one_of, promoted, tensor, tensors
+from graphc.numpy.convert import one_of, promoted, sizes, tensor, tensors
 from graphc.numpy.elementwise import maximum, minimum
 from graphc.numpy.shapes import broadcast_arrays, stack
 from graphc.ops.declared.shape import check_axis
@@ -117,15 +117,17 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     order: "C" if the last axis runs fastest, "F" if the first does.
     """
     one_of("unravel_index", "order", order, "C", "F")
-    dims = (shape,) if isinstance(shape, int) else tuple(shape)
+    dims = sizes("unravel_index", shape)
+    if not dims:
+        raise ArgumentValueError("unravel_index: shape has no axes", loc=user_loc())
     places = tensor("unravel_index", indices, "indices")
     total = int(np.prod(dims))
     if places.tensor_type.dtype in ("bool", "int8", "uint8", "int16"):
         places = cast_to(places, "int32")
     places = ops.floor_mod(ops.minimum(ops.maximum(places, -total), total - 1), total)
-    sizes = dims[::-1] if order == "C" else dims
-    steps = list(itertools.accumulate((1, *sizes[:-1]), operator.mul))
-    made = [ops.floor_mod(ops.floor_div(places, step), size) for step, size in zip(steps, sizes, strict=True)]
+    inner = dims[::-1] if order == "C" else dims
+    steps = list(itertools.accumulate((1, *inner[:-1]), operator.mul))
+    made = [ops.floor_mod(ops.floor_div(places, step), size) for step, size in zip(steps, inner, strict=True)]
     if len(made) == 1 and not places.ndim:
         return ops.ravel(made[0])
     return tuple(made[::-1] if order == "C" else made)
@@ -139,7 +141,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
     """
     only("ravel_multi_index", "mode", mode, "clip", "wrap")
     one_of("ravel_multi_index", "order", order, "C", "F")
-    shape = (dims,) if isinstance(dims, int) else tuple(int(d) for d in dims)
+    shape = sizes("ravel_multi_index", dims)
     places = tensor("ravel_multi_index", multi_index, "multi_index")
     if places.tensor_type.is_float:
         raise DTypeError(f"ravel_multi_index: multi_index is {places.tensor_type}, expected integers", loc=user_loc())
@@ -147,8 +149,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
         raise ShapeError(
             f"ravel_multi_index: multi_index is {places.tensor_type}, expected {len(shape)} entries", loc=user_loc()
         )
-    sizes = shape[::-1] if order == "C" else shape
-    steps = list(itertools.accumulate((1, *sizes[:-1]), operator.mul))
+    inner = shape[::-1] if order == "C" else shape
+    steps = list(itertools.accumulate((1, *inner[:-1]), operator.mul))
     made = Tensor(np.zeros(places.shape[1:], np.float32))
     for row, size, step in zip(ops.unstack(places), shape, steps[::-1] if order == "C" else steps, strict=True):
         index = ops.cast(row, "int32")

@@ -39,8 +39,8 @@ def tensor(owner: str, x: Any, name: str = "x") -> Tensor:
         return ops.cast(x, _WIDE.get(x.tensor_type.dtype, x.dtype)) if x.is_number else x
     if isinstance(x, bool):
         return Tensor.wrap(np.asarray(x))
-    if isinstance(x, (int, float)):
-        made = number(x, _PYTHON[type(x)]).array
+    if isinstance(x, (int, float)):  # NumPy's float64 is a float.
+        made = number(x, "int32" if isinstance(x, int) else "float32").array
         assert made is not None
         return Tensor.wrap(made)
     if not isinstance(x, (list, tuple)):

@@ -8,7 +8,17 @@ from graphc.ops.functional import collective
 from graphc.ops.functional.collective import ReduceOp
 from graphc.ops.tensor.tensor import Tensor
 
-__all__ = ["all_gather_into_tensor", "all_reduce", "barrier", "broadcast", "reduce", "reduce_scatter_tensor"]
+__all__ = [
+    "CommHandle", "all_gather_into_tensor", "all_reduce", "barrier", "broadcast", "irecv", "isend", "recv", "reduce",
+    "reduce_scatter_tensor", "send",
+]  # fmt: skip
+
+
+class CommHandle:
+    """Of a communication that is done: `wait()` returns at once."""
+
+    def wait(self) -> None:
+        """Nothing is left to wait for."""
 
 
 def barrier(group: str = WORLD) -> None:
@@ -45,3 +55,24 @@ def broadcast(tensor: Tensor, src: int = 0, group: str = WORLD) -> Tensor:
 def reduce(tensor: Tensor, dst: int, op: str = ReduceOp.SUM, group: str = WORLD) -> Tensor:
     """A tensor reduced over a group, in its process `dst`; zeros in the others."""
     return collective.reduce(tensor, dst, op, group)
+
+
+def send(tensor: Tensor, dst: int = 0, group: str = WORLD, tag: int = 0) -> None:
+    """Send a tensor to a process of a group."""
+    collective.send(tensor, dst, tag, group)
+
+
+def recv(tensor: Tensor, src: int = 0, group: str = WORLD, tag: int = 0) -> Tensor:
+    """What a process of a group sends, in the shape and dtype of a tensor."""
+    return collective.receive(tensor.shape, tensor.dtype, src, tag, group)
+
+
+def isend(tensor: Tensor, dst: int = 0, group: str = WORLD, tag: int = 0) -> CommHandle:
+    """`send`, done when it returns."""
+    send(tensor, dst, group, tag)
+    return CommHandle()
+
+
+def irecv(tensor: Tensor, src: int = 0, group: str = WORLD, tag: int = 0) -> tuple[Tensor, CommHandle]:
+    """(what `recv` gives, a handle that has nothing to wait for)."""
+    return recv(tensor, src, group, tag), CommHandle()

@@ -10,6 +10,8 @@ from typing import Any
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, GraphcError, Loc, loc_of_definition, user_loc
 from graphc.nn.cell.cell import Cell
+from graphc.refused import refuse_kind
+from graphc.signatures import is_ours
 
 
 @dataclass(slots=True)
@@ -142,7 +144,11 @@ def bound_arguments(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         ) from None
 
 
-def refuse_arguments(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> None:
-    """ArgumentTypeError (GC100) where a call of a cell has failed because construct has no such arguments."""
-    if not isinstance(error, GraphcError):
+def refuse_arguments(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None:
+    """ArgumentTypeError (GC100) where a call of a cell has failed because construct has no such arguments; where a layer of
+    graphc's has, because one is of a kind that it does not take.
+    """
+    if isinstance(error, TypeError) and not isinstance(error, GraphcError):
         bound_arguments(cell, args, kwargs)
+    if is_ours(type(cell).__module__):
+        refuse_kind(cell.construct, error, args, kwargs, type(cell).__name__)

@@ -105,7 +105,7 @@ class Tracer(GraphRecorder):
         with self._calling(cell, ""), self.region(cell.region or "forward"):
             try:
                 return self._construct_of(cell)(*args, **kwargs)
-            except TypeError as error:
+            except Exception as error:
                 refuse_arguments(cell, args, kwargs, error)
                 raise
 
@@ -119,7 +119,7 @@ class Tracer(GraphRecorder):
         try:
             with self._calling(cell, path), self.region(region):
                 return self.recorded_call(cell, self._construct_of(cell), args, kwargs)
-        except TypeError as error:
+        except Exception as error:
             refuse_arguments(cell, args, kwargs, error)
             raise
         finally:

@@ -10,6 +10,7 @@ import pytest
 import graphc
 from graphc import compat
 from graphc.compat import checkparam as check
+from graphc.compat import checkparam_shapes as compat_shapes
 from graphc.compat import toplevel
 
 
@@ -103,3 +104,56 @@ def test_flags_are_marks(mindspore):
     assert f(3) == 3
     assert toplevel.core(cell, fast=True) is cell
     assert cell.fast
+
+
+def test_checks_of_axes_and_sizes_as_in_mindspore():
+    check = compat_shapes
+    assert [check.once(2), check.twice(3), check.twice((1, 2)), check.triple(2)] == [(2,), (3, 3), (1, 2), (2, 2, 2)]
+    assert check.check_and_canonicalize_axes((0, -1), 3) == (0, 2)
+    assert check.check_axis_valid(None, 3) == (0, 1, 2)
+    assert check.check_axis_valid(-1, 3) == (2,)
+    assert check.check_transpose_axis((), 2) == check.check_transpose_axis(((1, 0),), 2) == (1, 0)
+    assert check.check_reshape_shp(((2, 3),)) == check.check_reshape_shp((2, 3)) == (2, 3)
+    assert check.check_swapaxes_axis((0, -1), 3) == (0, 2)
+    assert check.expanded_shape(3, 2, 1) == (1, 2, 1)
+    assert check._check_3d_int_or_tuple("k", 3, "p") == (3, 3, 3)
+    assert check._check_3d_int_or_tuple("k", 3, "p", ret_five=True) == (1, 1, 3, 3, 3)
+    assert check._check_3d_int_or_tuple("k", 0, "p", greater_zero=False) == (0, 0, 0)
+    assert check.check_positive_int_sequence([1, 2]) == [1, 2]
+    assert check.check_negative_float(-1.0) == -1.0
+    assert check.check_equal_int(3, 3, "a", "p") == 3
+    assert check.check_file_name_by_regular("a/b.ckpt")
+    assert check.check_pad_value_by_mode("pad", 2, "p") == 2
+    check.check_types_same_and_valid({"a": graphc.float32, "b": graphc.float32}, [graphc.float32], "p")
+    check.check_element_type_of_iterable("a", [1, 2], [int], "p")
+    check.check_element_type_of_dict("a", {"a": 1}, [str], [int], "p")
+    check.check_hook_fn(print)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: compat_shapes.twice((1, 2, 3)), TypeError, "a tuple of 2, got"),
+        (lambda: compat_shapes.check_equal_int(3, 4, "a", "p"), ValueError, "p: a must be == 4, got 3"),
+        (lambda: compat_shapes.check_and_canonicalize_axes((0, 0), 3), ValueError, "given twice"),
+        (lambda: compat_shapes.check_axis_in_range(3, 3), ValueError, "axis 3 is out of range"),
+        (lambda: compat_shapes._check_3d_int_or_tuple("k", (1, 2), "p"), ValueError, "a tuple of three, got"),
+        (lambda: compat_shapes._check_3d_int_or_tuple("k", 0, "p"), ValueError, r"p: k\[0\] must be > 0"),
+        (lambda: compat_shapes._check_3d_int_or_tuple("k", 2, "p", third_one=True), ValueError, "depth of k must be 1"),
+        (
+            lambda: compat_shapes.check_types_same_and_valid(
+                {"a": graphc.float32, "b": graphc.int32}, [graphc.float32, graphc.int32], "p"
+            ),
+            TypeError,
+            "p: b must be Float32 as a, got Int32",
+        ),
+        (lambda: compat_shapes.check_positive_int_sequence([1, 0], "n"), ValueError, r"n\[1\] must be > 0"),
+        (lambda: compat_shapes.check_str_by_regular("a b"), ValueError, "'a b' does not match"),
+        (lambda: compat_shapes.check_element_type_of_iterable("a", [1, "2"], [int], "p"), TypeError, r"a\[1\] must be"),
+        (lambda: compat_shapes.check_hook_fn(3), TypeError, "a hook must be a function, got int"),
+        (lambda: compat_shapes.check_pad_value_by_mode("same", 2, "p"), ValueError, "padding must be 0 with pad_mode"),
+    ],
+)
+def test_axes_and_sizes_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

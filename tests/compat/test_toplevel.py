@@ -75,8 +75,8 @@ def test_names_that_lack_are_refused_without_look_alikes(mindspore):
         from mindspore.ops.operations import SparseToDense  # noqa: F401
     with pytest.raises(ImportError, match=r"no mindspore\.nn\.Module; the nearest there is: Cell"):
         from mindspore.nn import Module  # noqa: F401
-    with pytest.raises(ModuleNotFoundError, match=r"graphc has no module mindspore\.hub$"):
-        importlib.import_module("mindspore.hub")
+    with pytest.raises(ModuleNotFoundError, match=r"graphc has no module mindspore\.qwertz$"):
+        importlib.import_module("mindspore.qwertz")
     with pytest.raises(ModuleNotFoundError, match=r"no module mindspore\.rewrite; use Python's own classes"):
         importlib.import_module("mindspore.rewrite.api")
     with pytest.raises(ModuleNotFoundError, match=r"no module mindspore\.dataset\.utils; use the samples"):

@@ -47,6 +47,24 @@ from mindspore.ops.operations.nn_ops import FlashAttentionScore
 from mindspore.ops.primitive import _run_op
 from mindspore.parallel.shard import Layout as _
 from mindspore.train import SummaryRecord as _
+from mindspore import context, device_context, hal, multiprocessing, runtime
+from mindspore._c_expression import TensorPy
+from mindspore.common._stub_tensor import StubTensor
+from mindspore.common.api import _no_grad
+from mindspore.common.dtype import _issubclass_, complex_type, type_size_in_bytes
+from mindspore.common.hook_handle import HookHandle
+from mindspore.communication._comm_helper import _get_group_ranks, _is_initialized, _is_mpi_available
+from mindspore.communication.comm_func import irecv, isend, recv, send
+from mindspore.dataset import RepeatDataset, TextBaseDataset
+from mindspore.hal import Event, Stream, StreamCtx, current_stream, get_device_properties
+from mindspore.mint import Tensor as _
+from mindspore.mint.distributed import all_gather, all_to_all_single, new_group
+from mindspore.nn.probability.distribution.distribution import Distribution
+from mindspore.nn.probability.distribution.normal import Normal
+from mindspore.ops.function.random_func import _get_seed
+from mindspore.train._utils import _make_directory, check_value_type
+from mindspore.train.model import _StepSync, _transfer_tensor_to_tuple
+from mindspore.train.serialization import tensor_to_ms_type, tensor_to_np_type
 """
 
 

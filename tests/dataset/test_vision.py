@@ -83,7 +83,11 @@ def test_a_learned_pair_is_one_of_25():
         assert {len(pair) for pair in pairs(policy)} == {2}
         assert V.AutoAugment(policy, V.Inter.BILINEAR, BLUE)(PIL).shape == PIXELS.shape
     with pytest.raises(ValueError, match="AutoAugment: interpolation="):
-        V.AutoAugment(interpolation=V.Inter.BICUBIC)
+        V.AutoAugment(interpolation=V.Inter.PILCUBIC)
+    for way in (V.Inter.BICUBIC, V.Inter.AREA):
+        assert V.RandAugment(interpolation=way)(PIL).shape == V.TrivialAugmentWide(interpolation=way)(PIL).shape
+        turned = V.Rotate(10, way)(PIXELS)
+        np.testing.assert_array_equal(changed(PIXELS, "Rotate", 10.0, way, BLACK), turned)
     with pytest.raises(DataError, match="RandAugment: an image must be uint8"):
         V.RandAugment()(PIXELS.astype(np.float32))
 

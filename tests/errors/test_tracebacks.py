@@ -99,7 +99,7 @@ def test_graphc_run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     assert lines[at + 1] == "  train.py:27  return x.reshape(7)"
     assert main(["run", "train.py", "insides", "compile"]) == 1
     lines = capsys.readouterr().err.splitlines()
-    message = lines[next(i for i, line in enumerate(lines) if "[GC185]" in line) :]
+    message = lines[next(i for i, line in enumerate(lines) if "[GC100]" in line) :]
     assert len(message) <= MOST_LINES
     assert message[1] == "  train.py:31  return ops.softplus(x, 1, (0, 0))"
     # Of a deep chain of calls its ends.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
-from graphc import Tensor, mint, ops
+import graphc
+from graphc import Tensor, mint, nn, ops
 from graphc import numpy as gnp
 
 ONE, ROW = Tensor(1.0), Tensor([1.0, 2.0])
@@ -49,6 +52,25 @@ REFUSED = {
         Tensor([1], "int32"), Tensor([3, 4]), ROW[:1]
     ),
     "tuple_to_array needs numbers of one type": lambda: ops.tuple_to_array(1),
+    "addn: x must be a tuple or list of Tensors, got int": lambda: ops.addn(7),
+    "stack: tensors must be a tuple or list of Tensors, got a list with int": lambda: ops.stack([ROW, 2]),
+    "while_loop: cond_fn must be a function, got Tensor": lambda: ops.while_loop(ROW, 2, 3),
+    "softplus: beta is tuple, of which nothing can be made": lambda: ops.softplus(ROW, (1, 2)),
+    "Dilation2D: pad_mode is int, of which nothing can be made": lambda: ops.Dilation2D(1, 2, 3)(ROW, ROW),
+    "gather_nd|these data are no tensor": lambda: ops.gather_nd(ROW, [[1, 2], [3]]),
+    "arange: expected numbers, got tuple": lambda: ops.arange((1, 2)),
+    "diff: n must be at least 0, got -1": lambda: ops.diff(ROW, -1),
+    "cannot be pooled to 1099511627776 parts": lambda: ops.adaptive_max_pool1d(CUBE, 2**40),
+    "std: axis is float, of which nothing can be made": lambda: gnp.std(CUBE, 1.5),
+    "flip: axis must be integers, got NoneType": lambda: ops.flip(ROW, None),
+    "scalar_lt: '<' not supported": lambda: ops.scalar_lt(1, "a"),
+    "MatrixSolveLs: .* are no matrices": lambda: ops.MatrixSolveLs()(ROW, ROW, 0.0),
+    "ResizeLinear1D: size must be one positive number": lambda: ops.operations.image_ops.ResizeLinear1D()(CUBE, [2, 3]),
+    "a window of 2 axes does not slide over 0": lambda: ops.MaxPoolWithArgmax()(CUBE[0]),
+    "L1Loss: logits is list": lambda: nn.L1Loss()([[1, 2], [3]], 2.0),
+    "DiceLoss: label must be a Tensor, got ellipsis": lambda: nn.DiceLoss()(CUBE[0], ...),
+    "ZeroPad1d: padding is slice": lambda: mint.nn.ZeroPad1d(slice(1, 2)),
+    "float.. of f32.2., which has 2 elements": lambda: float(ROW),
 }
 
 
@@ -76,3 +98,61 @@ def test_decompositions_of_what_is_not_finite_are_nan(value):
     for made in (s, u, v, ops.pinv(Tensor(both)).asnumpy()):
         assert np.isfinite(made[0]).all()
         assert np.isnan(made[1]).all()
+
+
+def test_sizes_beyond_any_memory():
+    for call in (
+        lambda: ops.ones(2**70),
+        lambda: ops.randperm(2**70),
+        lambda: mint.nn.LayerNorm(2**70),
+        lambda: ops.eye(2**70),
+    ):
+        with pytest.raises(MemoryError, match=r"GC184.*out of memory"):
+            call()
+    assert ops.diff(ROW, 2**40).shape == (0,)
+
+
+def test_what_python_says_of_its_own_values():
+    with pytest.raises(IndexError, match=r"GC100.*tuple_getitem"):
+        ops.tuple_getitem((1,), 3)
+    with pytest.raises(KeyError, match="dict_getitem"):
+        ops.dict_getitem({}, "a")
+    with pytest.raises(ZeroDivisionError, match=r"GC100.*scalar_div"):
+        ops.scalar_div(1, 0)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert gnp.add(ROW, np.float64(2.0)).asnumpy().tolist() == [3.0, 4.0]
+    assert gnp.asarray(np.float64(2.0)).dtype == graphc.float32
+
+
+#: What hardly any function takes.
+ODD = (object(), [[1, 2], [3]], 2**70, {})
+#: Functions whose loop runs as often as they are told, and those that take anything.
+ENDLESS = {"mvlgamma", "print_", "vander"}
+
+
+@pytest.mark.parametrize("owner", [ops, mint, mint.nn.functional, gnp], ids=lambda o: o.__name__)
+def test_no_odd_argument_fails_inside(owner):
+    wrong, count = {}, 0
+    for name in set(owner.__all__) - ENDLESS:
+        function = getattr(owner, name)
+        if not inspect.isfunction(function):
+            continue
+        needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+        needed = [p for p in needed if p.kind is p.POSITIONAL_OR_KEYWORD]
+        for odd in ODD:
+            for place in range(len(needed)):
+                count += 1
+                arguments = [CUBE] * len(needed)
+                arguments[place] = odd
+                try:
+                    function(*arguments)
+                except graphc.InternalError as error:
+                    wrong[name, place, str(odd)] = str(error).partition("\n")[0]
+                except graphc.GraphcError:
+                    continue
+                except Exception as error:
+                    wrong[name, place, str(odd)] = repr(error)
+    assert not wrong
+    assert count > 300

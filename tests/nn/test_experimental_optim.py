@@ -226,6 +226,21 @@ def test_sgd_of_complex_parameters_is_that_of_their_parts(options):
     np.testing.assert_allclose(made, real + 1j * imaginary, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"momentum": 0.9, "nesterov": True}, {"momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}]
+)
+def test_mints_sgd_has_state_of_its_own_names_and_the_same_steps(options):
+    kinds = [kind(weights(), 0.1, **options) for kind in (optim.SGD, mint_optim.SGD)]
+    for gradients in GRADIENTS:
+        for optimizer in kinds:
+            optimizer(tuple(map(Tensor, gradients)))
+    for one, other in zip(*(o.parameters for o in kinds), strict=True):
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-6)
+    state = {p.name: p for p in kinds[1].get_parameters()}
+    assert set(state) == {"learning_rate_group_0", "step_t", "momentum_buf.w0", "momentum_buf.w1"}
+    assert int(state["step_t"].asnumpy()) == len(GRADIENTS)
+
+
 def test_gradients_that_do_not_fit_change_nothing():
     optimizer = optim.Adam(weights())
     with pytest.raises(ArgumentValueError, match="1 gradients for 2"):

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import refusal
 from graphc.dataset.checks import integer
 from graphc.dataset.sample_rng import rng
-from graphc.dataset.vision.base import SIDE, ByOpenCV, Inter, color_of, interpolation_of
+from graphc.dataset.vision.base import SIDE, ByOpenCV, Inter, color_of, resample_of
 from graphc.dataset.vision.policies import SIGNED, AutoAugmentPolicy, changed, magnitudes, pairs
 from graphc.errors import ArgumentTypeError, DataError, user_loc
 
@@ -34,9 +33,7 @@ class _Augment(ByOpenCV):
 
     def __init__(self, interpolation: Any, fill_value: Any) -> None:
         owner = type(self).__name__
-        self.interpolation = interpolation_of(owner, interpolation)
-        if self.interpolation not in (Inter.NEAREST, Inter.BILINEAR):
-            raise refusal(owner, "interpolation", interpolation, Inter.NEAREST, Inter.BILINEAR)
+        self.interpolation = resample_of(owner, interpolation, "interpolation")
         self.fill_value = color_of(owner, fill_value)
 
     def on_array(self, image: Array) -> Array:
@@ -60,8 +57,8 @@ class _Augment(ByOpenCV):
 class RandAugment(_Augment):
     """num_ops changes, each any of 14, with the magnitude of that number among num_magnitude_bins (E. Cubuk et al., 2020).
 
-    magnitude: from 0 to num_magnitude_bins - 1. interpolation: Inter.NEAREST or Inter.BILINEAR. fill_value: 0 .. 255, or three
-    for RGB, what is outside. Takes uint8 images [H, W, 3].
+    magnitude: from 0 to num_magnitude_bins - 1. interpolation: Inter.NEAREST, BILINEAR, BICUBIC or AREA. fill_value: 0 .. 255, or
+    three for RGB, what is outside. Takes uint8 images [H, W, 3].
     """
 
     def __init__(
@@ -90,8 +87,8 @@ class RandAugment(_Augment):
 class TrivialAugmentWide(_Augment):
     """One change, any of 14, with any of num_magnitude_bins magnitudes (S. Müller and F. Hutter, ICCV 2021).
 
-    interpolation: Inter.NEAREST or Inter.BILINEAR. fill_value: 0 .. 255, or three for RGB, what is outside. Takes uint8 images
-    [H, W, 3].
+    interpolation: Inter.NEAREST, BILINEAR, BICUBIC or AREA. fill_value: 0 .. 255, or three for RGB, what is outside. Takes uint8
+    images [H, W, 3].
     """
 
     def __init__(self, num_magnitude_bins: int = 31, interpolation: Inter = Inter.NEAREST, fill_value: Any = 0) -> None:
@@ -108,8 +105,8 @@ class TrivialAugmentWide(_Augment):
 class AutoAugment(_Augment):
     """One of 25 learned pairs of changes, each of the two with its probability (E. Cubuk et al., CVPR 2019).
 
-    policy: an AutoAugmentPolicy. interpolation: Inter.NEAREST or Inter.BILINEAR. fill_value: 0 .. 255, or three for RGB, what is
-    outside. Takes uint8 images [H, W, 3].
+    policy: an AutoAugmentPolicy. interpolation: Inter.NEAREST, BILINEAR, BICUBIC or AREA. fill_value: 0 .. 255, or three for RGB,
+    what is outside. Takes uint8 images [H, W, 3].
     """
 
     def __init__(

@@ -120,11 +120,11 @@ def interpolation_of(owner: str, value: Any, name: str = "interpolation") -> Int
     return value
 
 
-def resample_of(owner: str, value: Any) -> Inter:
+def resample_of(owner: str, value: Any, name: str = "resample") -> Inter:
     """One of Inter that images are turned and moved by; Inter.AREA is Inter.BILINEAR there, as in OpenCV."""
     known = (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC, Inter.AREA)
-    if interpolation_of(owner, value, "resample") not in known:
-        raise refusal(owner, "resample", value, *known)
+    if interpolation_of(owner, value, name) not in known:
+        raise refusal(owner, name, value, *known)
     found: Inter = value
     return found
 

@@ -19,7 +19,7 @@ class SGD(Stepping):
     Optimizer for the rest.
     """
 
-    counter = None
+    counter: str | None = None
     linear = True
 
     def __init__(
@@ -38,6 +38,10 @@ class SGD(Stepping):
             "maximize": maximize,
         }  # fmt: skip
         super().__init__(params, defaults)
+        self.remember()
+
+    def remember(self) -> None:
+        """Make the state."""
         self.keep("accum")
         self.keep("stat", 1.0)
 
@@ -49,13 +53,19 @@ class SGD(Stepping):
             raise checks.wrong_value("SGD", "momentum", "positive, and dampening 0, with nesterov=True", momentum)
 
     def update(self, index: int, gradient: Tensor, group: dict[str, Any], numbers: Any) -> tuple[Tensor, ...]:
-        weight, accum, stat = self.parameters[index], self.accum[index], self.stat[index]
-        momentum, dampening = float(group["momentum"]), float(group["dampening"])
-        if not momentum:
+        if not group["momentum"]:
+            weight = self.parameters[index]
             return (ops.assign(weight, weight - numbers * gradient),)
-        later = momentum * accum + (gradient * (1.0 - dampening) if dampening else gradient)
+        accum, stat = self.accum[index], self.stat[index]
         first = (ops.real(stat) if stat.tensor_type.is_complex else stat) > 0
+        moved = self.moved(index, gradient, group, (numbers, accum, first))
+        return *moved, ops.assign(stat, ops.select(first, 0.0, stat))
+
+    def moved(self, index: int, gradient: Tensor, group: dict[str, Any], terms: Any) -> tuple[Tensor, Tensor]:
+        """Write v and the parameter. terms: the rate, v so far, and whether this is the first step."""
+        (rate, held, first), weight = terms, self.parameters[index]
+        momentum, dampening = float(group["momentum"]), float(group["dampening"])
+        later = momentum * held + (gradient * (1.0 - dampening) if dampening else gradient)
         v = ops.select(first, gradient, later)
         step = gradient + momentum * v if group["nesterov"] else v
-        w = weight - numbers * step
-        return ops.assign(accum, v), ops.assign(stat, ops.select(first, 0.0, stat)), ops.assign(weight, w)
+        return ops.assign(held, v), ops.assign(weight, weight - rate * step)

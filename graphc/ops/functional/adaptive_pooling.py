@@ -17,8 +17,14 @@ from graphc.ops.functional.shapes import reshape, squeeze
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
+#: More parts than any memory has room for.
+_MOST_PARTS = 2**31
+
 
 def _parts(size: int, wanted: int) -> list[tuple[int, int]]:
+    """Where each part begins and ends. ArgumentValueError for more of them than can be made."""
+    if wanted > _MOST_PARTS:
+        raise ArgumentValueError(f"an axis of {size} cannot be pooled to {wanted} parts", loc=user_loc())
     return [(i * size // wanted, -(-(i + 1) * size // wanted)) for i in range(wanted)]
 
 
@@ -51,6 +57,8 @@ def adaptive_max(
     if not return_indices:
         return adaptive(x, sizes, reduce_max)
     first = x.ndim - len(sizes)
+    if not sizes or first < 0:
+        raise ShapeError(f"{x.tensor_type} has no axes for {len(sizes)} sizes", loc=user_loc())
     spatial = x.shape[first:]
     places: Tensor | None = None
     for i in reversed(range(len(sizes))):

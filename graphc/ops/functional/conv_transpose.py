@@ -12,7 +12,7 @@ from graphc.ops.functional.conv import same_pad
 from graphc.ops.functional.core import call
 from graphc.ops.functional.elementwise import add
 from graphc.ops.functional.padding import bordered
-from graphc.ops.functional.shapes import reshape, transpose
+from graphc.ops.functional.shapes import reshape, transpose, whole_numbers
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.sliding import both_ends, per_axis
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -29,9 +29,12 @@ def conv2d_transpose(
 ) -> Tensor:
     """The gradient for the images, of this shape, of a convolution whose results have the gradient dy."""
     attrs = {"pad": tuple(pads), "stride": tuple(stride), "dilation": tuple(dilation)}
+    size = whole_numbers("conv2d_transpose", "shape", shape)
+    if len(size) != 4:
+        raise ShapeError(f"conv2d_transpose: shape must be [N, C, H, W], got {size}", loc=user_loc())
     if groups > 1:
-        return call("GroupedConv2DBackpropInput", dy, weight, shape=tuple(shape), **attrs, groups=groups)
-    return call("Conv2DBackpropInput", dy, weight, shape=tuple(shape), **attrs)
+        return call("GroupedConv2DBackpropInput", dy, weight, shape=size, **attrs, groups=groups)
+    return call("Conv2DBackpropInput", dy, weight, shape=size, **attrs)
 
 
 def _fitting(owner: str, x: Tensor, weight: Tensor, groups: Any, axes: int) -> tuple[Tensor, Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -83,9 +84,11 @@ def _like(x: Any, value: Number, dtype: Any) -> Any:
 
 
 def _number(x: Any) -> Any:
-    if isinstance(x, Tensor):
-        return x.item()
-    return x.item() if isinstance(x, np.generic) else x
+    """A number, or the one in a tensor, as Python's. ArgumentTypeError for anything else."""
+    known = x.item() if isinstance(x, (Tensor, np.generic)) else x
+    if not isinstance(known, (int, float)):
+        raise ArgumentTypeError(f"arange: expected numbers, got {type(known).__name__}", loc=user_loc())
+    return known
 
 
 def _require_count(owner: str, name: str, value: Any) -> None:
@@ -106,7 +109,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     first, last, by = (_number(v) for v in (start, end, step))
     if by == 0:
         raise ArgumentValueError("arange: step must not be 0", loc=user_loc())
-    if not all(map(np.isfinite, (first, last, by))):
+    if not all(map(math.isfinite, (first, last, by))):
         raise ArgumentValueError(f"arange: {first}, {last} and {by} must be finite", loc=user_loc())
     if (last - first) * by < 0:
         raise ArgumentValueError(f"arange: from {first} to {last} no step is {by}", loc=user_loc())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import DTypeError, user_loc
+from graphc.errors import ArgumentValueError, DTypeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Operand, as_float, call, cast, real_only
 from graphc.ops.functional.create import arange, fill
@@ -90,12 +90,14 @@ def logcumsumexp(input: Tensor, axis: int) -> Tensor:
 def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """Differences of neighbours along an axis, n times, with `prepend` before and `append` behind the axis."""
     at = check_axis("diff", axis, x.ndim)
+    if n < 0:
+        raise ArgumentValueError(f"diff: n must be at least 0, got {n}", loc=user_loc())
     if n == 0:
         return x.value()
     around = [piece for piece in (prepend, x, append) if piece is not None]
     x = concat(around, at) if len(around) > 1 else x
     before = (slice(None),) * at
-    for _ in range(n):
+    for _ in range(min(n, x.shape[at])):  # Then nothing is left.
         x = sub(getitem(x, (*before, slice(1, None))), getitem(x, (*before, slice(0, -1))))
     return x.value()
 

@@ -31,7 +31,7 @@ from graphc.ops.functional.elementwise import (
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_mean
-from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape, transpose
+from graphc.ops.functional.shapes import as_shape, expand_dims, moveaxis, reshape, transpose
 from graphc.ops.functional.slicing import getitem, rows_at
 from graphc.ops.functional.sliding import per_axis
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -97,7 +97,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor
             loc=user_loc(),
             help="x.shape is the shape of x, x.size the number of its elements",
         )
-    sizes = tuple(int(s) for s in (size.asnumpy().tolist() if isinstance(size, Tensor) else size))
+    sizes = as_shape(size)
     axes = len(sizes) - 2
     if not isinstance(align_corners, bool):
         raise ArgumentTypeError("affine_grid: align_corners must be a bool", loc=user_loc())

@@ -42,7 +42,7 @@ from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.tensor import Tensor, as_tensor, require_array
+from graphc.ops.tensor.tensor import Tensor, as_tensor, require_array, to_array
 
 Indices = Tensor | Sequence[Any]
 
@@ -64,7 +64,7 @@ def scattered(mode: str, x: Tensor, indices: Tensor, updates: Tensor, axis: int 
 
 def as_index(x: Any) -> Tensor:
     """An index of any integer dtype in one that kernels know. IndexKindError for other dtypes."""
-    index = as_tensor(x if isinstance(x, Tensor) else np.asarray(x))
+    index = as_tensor(x if isinstance(x, Tensor) else to_array(x))
     if index.tensor_type.dtype not in INTEGERS:
         raise IndexKindError(f"an index is {index.tensor_type}, expected integers", loc=user_loc())
     return index if index.tensor_type.dtype in ("int32", "int64") else cast_to(index, "int32")

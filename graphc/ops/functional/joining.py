@@ -28,6 +28,9 @@ from graphc.ops.tensor.deferred import Stacked
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
+#: What no program can mean.
+_MOST_PIECES = 2**20
+
 
 def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors one after the other along an axis."""
@@ -185,11 +188,13 @@ def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> tupl
     size = input.shape[at]
     places = whole_numbers("tensor_split", "indices_or_sections", indices_or_sections)
     if not isinstance(indices_or_sections, (tuple, list)):
-        (count,) = places
-        if count < 1:
+        if len(places) != 1 or not 1 <= places[0] <= _MOST_PIECES:
             raise ArgumentValueError(
-                f"tensor_split: the number of pieces must be positive, got {count}", loc=user_loc()
+                f"tensor_split: the number of pieces must be positive, and at most {_MOST_PIECES},"
+                f" got {indices_or_sections}",
+                loc=user_loc(),
             )
+        count = places[0]
         each, larger = divmod(size, count)
         ends = np.cumsum([each + 1] * larger + [each] * (count - larger)).tolist()[:-1]
     else:

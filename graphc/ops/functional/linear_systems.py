@@ -177,6 +177,11 @@ def lstsq(input: Tensor, A: Tensor) -> Tensor:
 
 def least_squares(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, fast: bool) -> Tensor:
     """x with the least |matrix x - rhs|^2 + l2 |x|^2; not `fast`: without l2, and of any rank."""
+    if matrix.ndim < 2 or matrix.shape[:-1] != rhs.shape[:-1] or rhs.ndim < 2:
+        raise ShapeError(
+            f"MatrixSolveLs: {matrix.tensor_type} and {rhs.tensor_type} are no matrices [..., m, n] and [..., m, k]",
+            loc=user_loc(),
+        )
     if not fast:
         return matmul(pinv(matrix), rhs)
     rows, columns = matrix.shape[-2:]

@@ -23,7 +23,7 @@ from graphc.ops.tensor.tensor import Tensor
 @method()
 def flip(input: Tensor, dims: Any) -> Tensor:
     """Axes in reverse order."""
-    axes = normalize_axes("flip", (dims,) if isinstance(dims, int) else tuple(dims), input.ndim) if dims != () else ()
+    axes = () if dims == () else normalize_axes("flip", (dims,) if dims is None else dims, input.ndim)
     turned = getitem(input, tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(input.ndim)))
     return turned.twin()
 
@@ -97,7 +97,7 @@ def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: in
 @method()
 def reverse(x: Tensor, axis: Any) -> Tensor:
     """Axes in reverse order."""
-    return flip(x, axis if isinstance(axis, int) else tuple(axis))
+    return flip(x, axis)
 
 
 __all__ = [

@@ -249,10 +249,12 @@ def resize_linear1d(x: Tensor, size: Any, coordinate_transformation_mode: str = 
             f" got {coordinate_transformation_mode!r}",
             loc=user_loc(),
         )
-    wanted = size.asnumpy().reshape(-1).tolist() if isinstance(size, Tensor) else size
-    length = wanted if isinstance(wanted, int) else wanted[0]
+    sizes = whole_numbers("ResizeLinear1D", "size", size)
+    if len(sizes) != 1 or sizes[0] < 1:
+        raise ArgumentValueError(f"ResizeLinear1D: size must be one positive number, got {sizes}", loc=user_loc())
+    length = sizes[0]
     corners = coordinate_transformation_mode == "align_corners" or length == 1
-    return resize_linear(x, (int(length),), corners, True)
+    return resize_linear(x, (length,), corners, True)
 
 
 # ---- all of them by name

@@ -283,19 +283,24 @@ def tensor_scatter_div(input_x: Tensor, indices: Any, updates: Tensor) -> Tensor
     return tensor_scatter("div", input_x, indices, updates)
 
 
+def _rows_at(indices: Any) -> Tensor:
+    """Numbers of rows: one, or several."""
+    return reshape(as_index(indices), (-1,))
+
+
 def inplace_add(x: Tensor, v: Tensor, indices: Any) -> Tensor:
     """A copy of x with rows of v added at the indices."""
-    return scattered("add", x, Tensor(np.atleast_1d(np.asarray(indices, np.int32))), v)
+    return scattered("add", x, _rows_at(indices), v)
 
 
 def inplace_sub(x: Tensor, v: Tensor, indices: Any) -> Tensor:
     """A copy of x with rows of v subtracted at the indices."""
-    return scattered("sub", x, Tensor(np.atleast_1d(np.asarray(indices, np.int32))), v)
+    return scattered("sub", x, _rows_at(indices), v)
 
 
 def inplace_update(x: Tensor, v: Tensor, indices: Any) -> Tensor:
     """A copy of x with rows of v at the indices."""
-    return scattered("update", x, Tensor(np.atleast_1d(np.asarray(indices, np.int32))), v)
+    return scattered("update", x, _rows_at(indices), v)
 
 
 __all__ = [

@@ -66,6 +66,10 @@ def windows_over(
     ShapeError GC104 where a window does not fit.
     """
     dilation = dilation or (1,) * len(kernel)
+    if len(sizes) != len(kernel):
+        raise ShapeError(
+            f"{owner}: a window of {len(kernel)} axes does not slide over {len(sizes)}", code="GC104", loc=user_loc()
+        )
     counts, padded = [], []
     for size, k, s, (before, after), d in zip(sizes, kernel, stride, ends, dilation, strict=True):
         reach = d * (k - 1) + 1

@@ -25,6 +25,8 @@ from graphc.ops.primitives.optimizers import *
 from graphc.ops.primitives.outside import *
 from graphc.ops.primitives.pooling import *
 from graphc.ops.primitives.products import *
+from graphc.ops.primitives.pulled import *
+from graphc.ops.primitives.recurrent import *
 from graphc.ops.primitives.reduction import *
 from graphc.ops.primitives.resizing import *
 from graphc.ops.primitives.sampling import *

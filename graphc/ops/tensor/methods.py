@@ -11,7 +11,7 @@ from graphc.errors import ArgumentTypeError, user_loc
 from graphc.failures import door
 from graphc.ops.tensor.autocast import marked
 from graphc.ops.tensor.tensor import Tensor
-from graphc.signatures import refuse_call
+from graphc.refused import refuse_call
 
 F = TypeVar("F", bound=Callable[..., Any])
 

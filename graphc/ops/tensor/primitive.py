@@ -13,7 +13,7 @@ from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.failures import door
 from graphc.ops.tensor.autocast import marked
-from graphc.signatures import refuse_call
+from graphc.refused import refuse_call
 
 
 class _Required:
@@ -112,6 +112,8 @@ class PrimitiveWithCheck(Primitive):
 
 def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
     """A decorator for `__init__` of a Primitive: its arguments become attributes."""
+    if not callable(fn):
+        raise ArgumentTypeError(f"prim_attr_register: fn must be a function, got {type(fn).__name__}", loc=user_loc())
     signature = inspect.signature(fn)
 
     @functools.wraps(fn)
@@ -164,7 +166,7 @@ _MODES = ("valid", "same", "pad")
 
 def _check(name: str, key: str, value: Any, declared: Any) -> None:
     """ArgumentTypeError or ArgumentValueError for an attribute of the wrong kind, or with a meaning that graphc has not."""
-    if isinstance(declared, Only) and value != declared.value:
+    if isinstance(declared, Only) and (np.shape(value) != np.shape(declared.value) or value != declared.value):
         raise refusal(name, key, value, declared.value)
     kinds = _KINDS.get((name, key))
     if kinds is None:

@@ -349,6 +349,8 @@ class Tensor(Operators, Methods):
                 loc=user_loc(),
                 help="take a part of it: ops.real(x)",
             )
+        if array.size != 1:
+            raise ArgumentValueError(f"{asked} of {self.tensor_type}, which has {array.size} elements", loc=user_loc())
         return array.item()
 
     def __index__(self) -> int:
