@@ -40,16 +40,16 @@ def as_scan(
     get_state: Callable[[], State],
     set_state: Callable[[State], None],
     carried_by: Callable[[Callable[[], Any], Callable[[], State], Callable[[State], None], State], Carried],
-) -> bool:
-    """Whether a `for` statement is a Scan, which is made then: where it appends to lists, or goes over as many as the call
-    brings, of which a bucket has few more.
+) -> Turns | None:
+    """Make a Scan of a `for` statement where it appends to lists, or goes over as many as the call brings, of which a bucket has
+    few more; the turns that are left otherwise. Where the first turn gives names other types it is made apart.
 
     carried_by: what a loop with this turn, and these names, carries. TraceError GC124 for lists beside prints, which a Scan would
     make in turns that are not real, or beside tensors that are written in place.
     """
     count = turns.count
     if not isinstance(count, Deferred) or not (count.is_given or any(map(_is_list, get_state()))):
-        return False
+        return turns
     lists, has_effects = _looked_at(turns, body, get_state, set_state)
     if lists and has_effects:
         raise TraceError(
@@ -59,8 +59,13 @@ def as_scan(
             help="do one of these in another loop",
         )
     if not lists and (has_effects or not count.is_given):
-        return False
-    return _scan(turns, body, get_state, set_state, lists, carried_by)
+        return turns
+    if _scan(turns, body, get_state, set_state, lists, carried_by):
+        return None
+    if not count.is_given or count.bounds[0] < 1 or turns.is_behind_first:
+        return turns
+    body(turns.turn(0))
+    return as_scan(turns.behind_first(), body, get_state, set_state, carried_by)
 
 
 def behind_first(
@@ -83,7 +88,7 @@ def behind_first(
         if all(after[i] is None or undefined(after[i]) for i in open):
             return turns
     body(turns.turn(0))
-    return Turns(1, count, 1, turns.turn)
+    return turns.behind_first()
 
 
 def _is_list(x: Any) -> bool:
@@ -102,7 +107,8 @@ def _looked_at(
         lists = [
             i for i, x in enumerate(entry) if _is_list(x) and isinstance(after[i], Appended) and list.__len__(after[i])
         ]
-    except UnreadError:
+    except UnreadError as error:
+        error.with_traceback(None)  # Whose frames would hold the lists.
         branch, after = _turn_after(turns, body, get_state, set_state)
         lists = [i for i, x in enumerate(entry) if _is_list(x) and _has_grown(x, after[i])]
     does_more = branch.overwritten or any(node.op.effect and not node.graphs() for _, node in walk(branch.graph))

@@ -208,8 +208,11 @@ def _as_while(
     """A `for` statement as a `while` statement, which carries the number of the turn as well; or as a Scan."""
     if extra_test is None:
         turns = grown.behind_first(turns, body, get_state, set_state)
-    if extra_test is None and grown.as_scan(turns, body, get_state, set_state, partial(_carried, lambda: True)):
-        return
+    if extra_test is None:
+        left = grown.as_scan(turns, body, get_state, set_state, partial(_carried, lambda: True))
+        if left is None:
+            return
+        turns = left
     # No number that Python knows: a row at it may not be there in what a trace has.
     place = [as_number(as_tensor(decided(turns.start)), "int64")]
 

@@ -29,12 +29,15 @@ _HELP = "write a `for` statement over range(n), or over the rows themselves"
 
 @dataclass(frozen=True)
 class Turns:
-    """What a `for` statement goes over whose turns are counted when the step runs: `item` of each number of a range."""
+    """What a `for` statement goes over whose turns are counted when the step runs: `item` of each number of a range, which may
+    have begun behind the first.
+    """
 
     start: Any
     stop: Any
     step: int
     item: Callable[[Any], Any]
+    is_behind_first: bool = False
 
     def __iter__(self) -> Iterator[Any]:
         raise _unknown()
@@ -53,6 +56,10 @@ class Turns:
             whole = _plus(whole, step - 1)
             whole = F.floor_divide(whole, step) if isinstance(whole, Tensor) else whole // step
         return _extreme(whole, 0, largest=True)
+
+    def behind_first(self) -> Turns:
+        """Those behind the first."""
+        return Turns(1, self.count, 1, self.turn, True)
 
     def turn(self, number: Any) -> Any:
         """What comes as turn `number`, from 0 on."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call
@@ -34,8 +35,12 @@ def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     if isinstance(tensors, Stacked):
         return _merged(stack(tensors, axis), check_axis("concat", axis, tensors.tensor.ndim - 1))
     if not tensors:
-        raise ArgumentValueError("concat needs at least one tensor", loc=user_loc())
+        raise _of_none()
     return call("Concat", *tensors, axis=check_axis("concat", axis, tensors[0].ndim))
+
+
+def _of_none() -> ArgumentValueError:
+    return ArgumentValueError("concat needs at least one tensor", loc=user_loc())
 
 
 def _merged(x: Tensor, axis: int) -> Tensor:
@@ -51,7 +56,9 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     if isinstance(tensors, Stacked):
         if tensors.are_numbers:
             raise ArgumentTypeError("stack: tensors must be Tensors, got numbers", loc=user_loc())
-        return moveaxis(tensors.tensor, 0, axis) if tensors.tensor.shape[0] else concat([])
+        if not tensors.tensor.shape[0]:
+            dispatch.refuse(_of_none())
+        return moveaxis(tensors.tensor, 0, axis)
     types = [x.tensor_type for x in tensors if isinstance(x, Tensor)]
     if len({t.shape for t in types}) > 1:
         raise ShapeError(f"stack: tensors are {', '.join(map(str, types))}, expected equal shapes", loc=user_loc())
