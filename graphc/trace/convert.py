@@ -41,7 +41,19 @@ from graphc.trace.sizes import arithmetic
 from graphc.trace.suspended import is_suspended
 from graphc.trace.ticks import ticking
 from graphc.trace.truth import active_recorder, not_, truth
-from graphc.trace.turns import comprehended, enumerate_, listed, map_, nested, range_, reversed_, sum_, unzipped, zip_
+from graphc.trace.turns import (
+    comprehended,
+    displayed,
+    enumerate_,
+    listed,
+    map_,
+    nested,
+    range_,
+    reversed_,
+    sum_,
+    unzipped,
+    zip_,
+)
 
 
 def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -190,5 +202,5 @@ _BUILT_IN: dict[Any, Callable[..., Any]] = {
 #: What converted code calls, besides malt's own.
 _HOOKS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, changed,
-    unzipped, nested, ticking, print_, raising, is_, read, sized, comprehended, arithmetic,
+    unzipped, nested, displayed, ticking, print_, raising, is_, read, sized, comprehended, arithmetic,
 )  # fmt: skip

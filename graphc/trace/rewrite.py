@@ -250,6 +250,14 @@ class _Lazy(ast.NodeTransformer):
         self.generic_visit(node)
         return _comprehended(node)
 
+    def visit_List(self, node: ast.List) -> ast.AST:
+        """`[*items, x]`"""
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or not any(isinstance(x, ast.Starred) for x in node.elts):
+            return node
+        parts = [x.value if isinstance(x, ast.Starred) else ast.List([x], ast.Load()) for x in node.elts]
+        return located(_hook("displayed", *parts), node)
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         text = ast.unparse(node.test)
         self.generic_visit(node)

@@ -373,6 +373,14 @@ def nested(
     return Listed([merged(x) for x in made.rows], structure, numbers)
 
 
+def displayed(*parts: Any) -> Any:
+    """`[*a, b, *c]`, of lists: of what is counted, too."""
+    if not any(turns_of(x) is not None for x in parts):
+        return [x for part in parts for x in part]
+    each = [stacked(x) if turns_of(x) is not None else list(x) for x in parts]
+    return reduce(operator.add, each, [])
+
+
 def _as_listed(items: Any) -> Listed:
     return items if isinstance(items, Listed) else Listed.of(items)
 

@@ -177,9 +177,34 @@ def of_other_sizes(x: Any) -> Any:
     return s, x, z.mean(0), y[:k].sum(0) if k < n else y[0], k
 
 
+def decoded(x: Any) -> Any:
+    n, token, layers = x.shape[0], ops.zeros((), graphc.int32), [ops.zeros((4,)), ops.ones((4,))]
+    seen, tokens, states = ops.zeros((n,)), [], []
+    for row in x:
+        token = (x @ row - seen * 100 + token).argmax()
+        seen = seen + ops.one_hot(token, n)
+        new = []
+        for h in layers:
+            row = ops.tanh(h + row)
+            new.append(row)
+        layers = new
+        tokens.append(token)
+        states.append(layers[-1])
+    if n > 2:
+        states = [s * 2 for s in [*states, x[0]]]
+    return ops.stack(tokens), seen, ops.vstack(states), ops.hstack(tokens), layers[0]
+
+
+def windows(x: Any) -> Any:
+    outs = []
+    for i in range(x.shape[0] - 2):
+        outs.append(x[i : i + 3].mean(0))
+    return ops.stack(outs).sum(0) if x.shape[0] > 2 else x.sum(0)
+
+
 CASES = (
     of_tuples, changed_behind, in_front, one_behind_the_other, comprehended, beside_lists, replaced, by_other_names, in_ways,
-    returned, counting, not_counting, of_other_sizes,
+    returned, decoded, windows, counting, not_counting, of_other_sizes,
 )  # fmt: skip
 
 

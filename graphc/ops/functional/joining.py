@@ -166,12 +166,17 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side: along axis 1, vectors along axis 0."""
+    if isinstance(tensors, Stacked):
+        return concat(tensors, 1 if tensors.tensor.ndim > 2 else 0) if tensors.tensor.ndim > 1 else tensors.tensor
     made = [atleast_1d(x) for x in tensors]
     return concat(made, 0 if made[0].ndim == 1 else 1)
 
 
 def vstack(inputs: Sequence[Tensor]) -> Tensor:
     """Tensors below each other, along axis 0; vectors as rows."""
+    if isinstance(inputs, Stacked):
+        rows = inputs.tensor
+        return concat(inputs, 0) if rows.ndim > 2 else rows if rows.ndim > 1 else expand_dims(rows, 1)
     return concat([atleast_2d(x) for x in inputs], 0)
 
 
