@@ -5,7 +5,7 @@ and these become lists of as many as there are turns.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -20,7 +20,7 @@ from graphc.trace import alike, control, inplace
 from graphc.trace.branches import state_after, undefined
 from graphc.trace.listed import Item, Listed, differing, item_of, merged, numbers_of, require_alike
 from graphc.trace.recorder import GraphRecorder
-from graphc.trace.standins import Appended, InFront, Many, UnreadError
+from graphc.trace.standins import Appended, InFront, Many, Opened, UnreadError
 from graphc.trace.truth import active_recorder, shape_of
 from graphc.trace.turns import Turns, in_every_turn
 
@@ -30,8 +30,37 @@ _OWN = 2
 State = tuple[Any, ...]
 #: The structure of items, which of their tensors are numbers, and whether only the run tells how many a turn makes; None of none.
 _Kind = tuple[Structure, list[bool], bool] | None
+#: What gives the names that a loop changes, what sets them, what is to be done at its end, and the dicts among them.
+Opening = tuple[Callable[[], State], Callable[[State], None], Callable[[], None], Sequence[dict[Any, Any]]]
 #: What a loop carries: which of the names, as they begin, and what they are after a turn.
 Carried = tuple[list[int], State, State]
+
+
+def in_dicts(get_state: Callable[[], State], set_state: Callable[[State], None]) -> Opening:
+    """Names that a loop changes, with what dicts that have lists among their values hold in place of these; and what ends that."""
+    entry = get_state()
+    keys = {i: list(x) for i, x in enumerate(entry) if type(x) is dict and any(map(_is_list, x.values()))}
+
+    def get() -> State:
+        made: list[Any] = []
+        for i, x in enumerate(get_state()):
+            if i in keys and not (isinstance(x, dict) and list(x) == keys[i]):
+                raise differing()
+            made += x.values() if i in keys else [x]
+        return tuple(made)
+
+    def put(values: State, whole: Callable[[int, Any], Any] = lambda i, x: Opened(x)) -> None:
+        left = iter(values)
+        given = ({k: next(left) for k in keys[i]} if i in keys else next(left) for i in range(len(entry)))
+        set_state(tuple(whole(i, x) if i in keys else x for i, x in enumerate(given)))
+
+    def original(i: int, values: dict[Any, Any]) -> Any:
+        entry[i].update(values)
+        return entry[i]
+
+    if not keys:
+        return get_state, set_state, lambda: None, ()
+    return get, put, lambda: put(get(), original), [entry[i] for i in keys]
 
 
 def as_scan(
@@ -40,12 +69,13 @@ def as_scan(
     get_state: Callable[[], State],
     set_state: Callable[[State], None],
     carried_by: Callable[[Callable[[], Any], Callable[[], State], Callable[[State], None], State], Carried],
+    dicts: Sequence[dict[Any, Any]] = (),
 ) -> Turns | None:
     """Make a Scan of a `for` statement where it appends to lists, or goes over as many as the call brings, of which a bucket has
     few more; the turns that are left otherwise. Where the first turn gives names other types it is made apart.
 
-    carried_by: what a loop with this turn, and these names, carries. TraceError GC124 for lists beside prints, which a Scan would
-    make in turns that are not real, or beside tensors that are written in place.
+    dicts: which hold lists among these names. carried_by: what a loop with this turn, and these names, carries. TraceError GC124
+    for lists beside prints, which a Scan would make in turns that are not real, or beside tensors that are written in place.
     """
     count = turns.count
     if not isinstance(count, Deferred) or not (count.is_given or any(map(_is_list, get_state()))):
@@ -60,12 +90,12 @@ def as_scan(
         )
     if not lists and (has_effects or not count.is_given):
         return turns
-    if _scan(turns, body, get_state, set_state, lists, carried_by):
+    if _scan(turns, body, get_state, set_state, lists, carried_by, dicts):
         return None
     if not count.is_given or count.bounds[0] < 1 or turns.is_behind_first:
         return turns
     body(turns.turn(0))
-    return as_scan(turns.behind_first(), body, get_state, set_state, carried_by)
+    return as_scan(turns.behind_first(), body, get_state, set_state, carried_by, dicts)
 
 
 def behind_first(
@@ -172,6 +202,7 @@ def _scan(
     set_state: Callable[[State], None],
     lists: list[int],
     carried_by: Callable[[Callable[[], Any], Callable[[], State], Callable[[State], None], State], Carried],
+    dicts: Sequence[dict[Any, Any]],
 ) -> bool:
     """Make the Scan, if one body is that of all turns. lists: which of the names are lists to which each turn appends."""
     entry = get_state()
@@ -240,7 +271,9 @@ def _scan(
     for i, (front, back), (in_front, behind) in zip(lists, made, kinds, strict=True):
         whole[i] = _listed(entry[i], _of_turns(front, in_front, reverse=True), _of_turns(back, behind))
     set_state(tuple(whole))
-    if any(sys.getrefcount(entry[i]) > _OWN for i in lists if not isinstance(entry[i], Appended)):
+    inside = [id(x) for held in dicts for x in held.values()]
+    mine = [i for i in lists if not isinstance(entry[i], Appended)]
+    if any(sys.getrefcount(entry[i]) > _OWN + inside.count(id(entry[i])) for i in mine):
         raise TraceError(
             "a list to which a loop of as many turns as only the run tells appends has another name, or is held by something",
             code="GC124",

@@ -27,7 +27,7 @@ from graphc.trace import alike
 from graphc.trace.listed import Listed
 from graphc.trace.mentioned import is_users_file
 from graphc.trace.recorder import GraphRecorder
-from graphc.trace.standins import Appended, Joined
+from graphc.trace.standins import Appended, Joined, Opened
 
 #: How deep objects and containers are looked into.
 _DEPTH = 3
@@ -57,6 +57,8 @@ def own(state: tuple[Any, ...]) -> tuple[Any, ...]:
 def _copied(x: Any) -> Any:
     if isinstance(x, Appended):
         return x.copied()
+    if isinstance(x, Opened):
+        return Opened((k, _copied(v) if is_owned(v) else v) for k, v in x.items())
     return x.copy() if isinstance(x, Listed) else type(x)(x)
 
 
@@ -69,7 +71,7 @@ def rebound(mine: tuple[Any, ...], after: tuple[Any, ...]) -> list[int]:
 
 def is_owned(x: Any) -> bool:
     """Whether each way through the program has its own copy of a container."""
-    return type(x) in (list, dict, Appended, Listed)
+    return type(x) in (list, dict, Appended, Listed, Opened)
 
 
 def refuse_two_names(changed: Collection[Any]) -> None:
@@ -115,7 +117,7 @@ def given_back(entry: tuple[Any, ...], results: tuple[Any, ...], rebound: Collec
     """
     made = list(results)
     for i, (before, after) in enumerate(zip(entry, results, strict=False)):
-        if not is_owned(before) or before is after or (i in rebound and not isinstance(before, Appended)):
+        if not is_owned(before) or before is after or (i in rebound and not isinstance(before, (Appended, Opened))):
             continue
         whole = _put_into(before, after)
         made[i] = before if whole else after
@@ -128,7 +130,12 @@ def _put_into(before: Any, after: Any) -> bool:
         if isinstance(after, Listed):
             before.become(after)
         return isinstance(after, Listed)
-    if type(before) is dict:
+    if isinstance(before, Opened) and isinstance(after, dict):
+        for k, value in after.items():
+            if not (isinstance(before.get(k), Appended) and _put_into(before[k], value)):
+                before[k] = value
+        return True
+    if isinstance(before, dict):
         whole = type(after) is dict
         held = dict(after) if whole else {"": after}
         before.clear()
@@ -151,7 +158,7 @@ def unchanged(
     """
 
     def run(*args: Any) -> Any:
-        ours = {id(x) for x in kept if is_owned(x)}
+        ours = {id(x) for each in kept if is_owned(each) for x in (each, *_opened(each))}
         found = [(n, x) for n, x in _reached("", (part, args), _DEPTH, set()) if id(x) not in ours]
         copies = {id(x): y for x, y in zip(entry, kept, strict=False) if is_owned(x)}
         before = [_items(x) for _, x in found]
@@ -168,6 +175,10 @@ def unchanged(
         return result
 
     return run
+
+
+def _opened(x: Any) -> Iterable[Any]:
+    return x.values() if isinstance(x, Opened) else ()
 
 
 def _is_unchanged(held: Any, items: list[Any]) -> bool:
@@ -191,7 +202,8 @@ def _reached(name: str, value: Any, depth: int, seen: set[int]) -> Iterator[tupl
     elif isinstance(value, types.FunctionType):
         held = _variables(value)
     else:
-        if isinstance(value, _CHANGEABLE) or (not isinstance(value, Cell) and _is_users(type(value))):
+        changes = isinstance(value, _CHANGEABLE) and not isinstance(value, Opened)
+        if changes or (not isinstance(value, Cell) and _is_users(type(value))):
             yield name or type(value).__name__, value
         held = _inside(name, value) if depth else ()
         # Arguments are the function's own.

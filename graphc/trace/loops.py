@@ -209,7 +209,9 @@ def _as_while(
     if extra_test is None:
         turns = grown.behind_first(turns, body, get_state, set_state)
     if extra_test is None:
-        left = grown.as_scan(turns, body, get_state, set_state, partial(_carried, lambda: True))
+        opened, place_all, end, dicts = grown.in_dicts(get_state, set_state)
+        left = grown.as_scan(turns, body, opened, place_all, partial(_carried, lambda: True), dicts)
+        end()
         if left is None:
             return
         turns = left

@@ -64,6 +64,10 @@ class Joined(Tensor):
     __hash__ = Tensor.__hash__
 
 
+class Opened(dict[Any, Any]):
+    """A dict, for one way through the program, whose values are looked at one by one."""
+
+
 class InFront(NamedTuple):
     """What a turn of a loop puts in front of a list."""
 

@@ -202,9 +202,24 @@ def windows(x: Any) -> Any:
     return ops.stack(outs).sum(0) if x.shape[0] > 2 else x.sum(0)
 
 
+def in_dicts(x: Any) -> Any:
+    d, e = {"h": [x[0]], "sums": []}, {"m": ops.zeros((4,)), "n": 0, "all": []}
+    other = e
+    for row in x:
+        if row.sum() > 0:
+            e["m"] = e["m"] * 0.5 + row
+        e["all"].append((e["m"], e["n"]))
+        e["n"] += 1
+    for row in x:
+        d["h"].append(row + d["h"][-1])
+        for v in row:
+            d["sums"].append(v * 2)
+    return ops.stack(d["h"]), ops.stack(d["sums"]), other["m"], other["n"], ops.stack([a * b for a, b in other["all"]])
+
+
 CASES = (
     of_tuples, changed_behind, in_front, one_behind_the_other, comprehended, beside_lists, replaced, by_other_names, in_ways,
-    returned, decoded, windows, counting, not_counting, of_other_sizes,
+    returned, decoded, windows, in_dicts, counting, not_counting, of_other_sizes,
 )  # fmt: skip
 
 
