@@ -37,7 +37,7 @@ Carried = tuple[list[int], State, State]
 
 
 def in_dicts(get_state: Callable[[], State], set_state: Callable[[State], None]) -> Opening:
-    """Names that a loop changes, with what dicts that have lists among their values hold in place of these; and what ends that."""
+    """Names that a loop changes, with what dicts that have lists among their values hold in place of these; see `Opening`."""
     entry = get_state()
     keys = {i: list(x) for i, x in enumerate(entry) if type(x) is dict and any(map(_is_list, x.values()))}
 
