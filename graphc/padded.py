@@ -393,9 +393,11 @@ class PaddedStep(CompiledStep):
 
 
 def _tell(error: PaddingError, other: GraphcError) -> None:
-    """Let a refusal say what stands in the way of lengths that decide, if that is something else."""
+    """Let a refusal say what stands in the way of lengths that decide, where, and what to do, if that is something else."""
     if other.message != error.message:
-        error.details = (*error.details, f"with sizes as numbers of the run: {other.message}")
+        at = f" ({other.loc})" if other.loc is not None and other.loc != error.loc else ""
+        error.details = (*error.details, f"with sizes as numbers of the run: {other.message}{at}")
+        error.help = other.help or error.help
 
 
 class DecidingStep(PaddedStep):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Never
 from graphc.errors import PaddingError
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
 from graphc.ir.op import Scalar
-from graphc.ops.declared.padding import Axes, Axis, is_easy, is_padded, loosened, looseness, tight
+from graphc.ops.declared.padding import Axes, Axis, is_easy, is_padded, length, loosened, looseness, tight
 
 if TYPE_CHECKING:
     from graphc.passes.padded_frames import Entered, Frame
@@ -130,16 +130,22 @@ class View:
         return self._masking.derive(self._frame, found.outputs[1], found.attrs["size"], parts)
 
     def capped(self, axis: Axis, most: int) -> int | None:
-        if self.node.id not in self._masking.made.known.capped:
-            return None
+        return self.first_of(axis, most) if self.node.id in self._masking.made.known.capped else None
+
+    def first_of(self, axis: Axis, most: int) -> int:
         (f,) = axis
         known = self._frame.most(f, most)
         if known is not None:
             return known
-        length = self.b.Minimum(self._frame.real(self.b, f), self.b.constant(most, "int32"))
-        symbol = self._masking.derive(self._frame, length, most, [axis])
+        fewer = self.b.Minimum(self._frame.real(self.b, f), self.b.constant(most, "int32"))
+        symbol = self._masking.derive(self._frame, fewer, most, [axis])
         self._frame.mosts[f._replace(loose=0), most] = symbol
         return symbol
+
+    def takes_all(self, axis: int) -> bool:
+        attrs = self.probe.attrs
+        end: int = attrs["begin"][axis] + attrs["size"][axis]
+        return attrs["step"][axis] == 1 and end == length(self.axes[0][axis], self._masking.sizes.probe)
 
     def means(self, index: int, axis: Axis) -> bool:
         # As it was before it has been filled.

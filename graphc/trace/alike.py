@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from graphc.ops.functional.decided import as_number
-from graphc.ops.tensor.deferred import Deferred
+from graphc.ops.tensor.deferred import Deferred, Stacked
 from graphc.ops.tensor.dtype import DType, promote_scalar
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -117,6 +117,8 @@ def paired(first: GraphRecorder, a: Any, second: GraphRecorder, b: Any) -> tuple
         return _beside(a, b), b
     if is_number(b) and isinstance(a, Tensor) and not a.shape:
         return a, _beside(b, a)
+    if isinstance(a, Stacked) and isinstance(b, Stacked) and same_structure(a.structure, b.structure):
+        return a, b
     items = _pairs(a, b)
     if items is None:
         return (a, b) if same(a, b) else None

@@ -12,7 +12,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten, unflatten
-from graphc.trace import alike, control, inplace, joined, raised
+from graphc.trace import alike, control, inplace, joined, raised, widths
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.sizes import decided
 from graphc.trace.truth import active_recorder, held, is_traced, one_element
@@ -39,22 +39,27 @@ def if_stmt(
     nouts: int,
 ) -> None:
     """An `if` statement. The first `nouts` symbols are used after it."""
-    cond = decided(held(cond))
+    decision = held(cond)
+    cond = decided(decision)
     if not is_traced(cond):
         (body if cond else orelse)()
         return
     entry = get_state()
+    rebound: set[int] = set()
 
     def run(part: Callable[[], Any]) -> Callable[[], Any]:
         def traced() -> Any:
             mine = inplace.own(entry)
             set_state(mine)
-            return inplace.unchanged(partial(state_after, part, get_state), mine, partial(set_state, mine))()
+            way = partial(state_after, part, get_state)
+            after: tuple[Any, ...] = inplace.unchanged(way, mine, partial(set_state, mine), entry)()
+            rebound.update(inplace.rebound(mine, after))
+            return after
 
         return traced
 
-    joined_state = _joined(cond, run(body), run(orelse), symbol_names, nouts, entry)
-    set_state(inplace.given_back(entry, joined_state))
+    joined_state = _joined(decision, run(body), run(orelse), symbol_names, nouts, entry)
+    set_state(inplace.given_back(entry, joined_state, rebound))
 
 
 def state_after(part: Callable[[], Any], get_state: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
@@ -64,16 +69,18 @@ def state_after(part: Callable[[], Any], get_state: Callable[[], tuple[Any, ...]
 
 
 def _joined(
-    cond: Tensor,
+    decision: Any,
     body: Callable[[], tuple[Any, ...]],
     orelse: Callable[[], tuple[Any, ...]],
     names: tuple[str, ...],
     nouts: int,
     entry: tuple[Any, ...],
 ) -> tuple[Any, ...]:
-    """The symbols after both branches have been traced: equal Python values stay, tensors become results of an If."""
+    """The symbols after both branches have been traced: equal Python values stay, tensors become results of an If; sizes that
+    lengths tell stay sizes where these decide.
+    """
     recorder = active_recorder()
-    pred = F.reshape(F.cast(one_element(cond), "bool"), ())
+    pred = F.reshape(F.cast(one_element(decided(decision)), "bool"), ())
     parts = (("then", body), ("else", orelse))
     branches = [control.trace_branch(recorder, name, raised.caught(part, recorder)) for name, part in parts]
     then, other = raised.settled([unflatten(structure, leaves) for _, leaves, structure in branches], entry)
@@ -87,6 +94,8 @@ def _joined(
             results.append(a)
         elif callable(a) and callable(b):
             results.append(_either(pred, a, b))
+        elif widths.are_sizes(decision, a, b):
+            results.append(decision.chosen(a, b))
         else:
             results.append(None)
             moved.append(i)
@@ -94,16 +103,20 @@ def _joined(
     recorders = branches[0][0], branches[1][0]
     apart: set[int] = set()
     pairs: list[tuple[Any, Any]] = []
+    widths_of: dict[int, list[widths.Cut]] = {}
     for i in moved:
         a, b = then[i], other[i]
         pair = _one_sided(names[i], a, b, left) if undefined(a) or undefined(b) else _paired(names[i], recorders, a, b)
         if pair is None:
             apart.add(i)
             pair = joined.tokens(recorders[0], a, recorders[1], b)
+        elif i not in apart:
+            pair, widths_of[i] = widths.aligned(decision, recorders, *pair)
         pairs.append(pair)
     flat = [flatten(tuple(p[k] for p in pairs)) for k in (0, 1)]
     merged = control.merge(recorder, pred, (recorders[0], *flat[0]), (recorders[1], *flat[1]))
     for i, value in zip(moved, merged, strict=True):
+        value = widths.cut(value, widths_of.get(i, []))
         results[i] = joined.of(names[i], then[i], other[i], value) if i in apart else value
     return tuple(results)
 
@@ -159,8 +172,9 @@ def _paired(name: str, recorders: tuple[GraphRecorder, GraphRecorder], a: Any, b
 
 def if_exp(cond: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], name: str) -> Any:
     """`a if cond else b`."""
-    cond = decided(held(cond))
+    decision = held(cond)
+    cond = decided(decision)
     if not is_traced(cond):
         return if_true() if cond else if_false()
     a, b = (inplace.unchanged(part) for part in (if_true, if_false))
-    return _joined(cond, lambda: (a(),), lambda: (b(),), (name,), 1, ())[0]
+    return _joined(decision, lambda: (a(),), lambda: (b(),), (name,), 1, ())[0]

@@ -31,7 +31,7 @@ from graphc.trace import frozen
 from graphc.trace.branches import if_exp, if_stmt
 from graphc.trace.decided import needs_conversion, sees_sizes
 from graphc.trace.expressions import BUILT_IN, and_, chained, in_, or_
-from graphc.trace.inplace import appended
+from graphc.trace.inplace import changed
 from graphc.trace.loops import for_stmt, while_stmt
 from graphc.trace.mathematics import MATH
 from graphc.trace.mentioned import bound_call, defines
@@ -39,8 +39,21 @@ from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, se
 from graphc.trace.simplify import simplified
 from graphc.trace.sizes import arithmetic
 from graphc.trace.suspended import is_suspended
+from graphc.trace.ticks import ticking
 from graphc.trace.truth import active_recorder, not_, truth
-from graphc.trace.turns import comprehended, enumerate_, map_, range_, reversed_, sum_, zip_
+from graphc.trace.turns import (
+    comprehended,
+    displayed,
+    enumerate_,
+    listed,
+    map_,
+    nested,
+    range_,
+    reversed_,
+    sum_,
+    unzipped,
+    zip_,
+)
 
 
 def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -182,10 +195,12 @@ _BUILT_IN: dict[Any, Callable[..., Any]] = {
     reversed: reversed_,
     sum: sum_,
     map: map_,
+    list: listed(list),
+    tuple: listed(tuple),
 }
 
 #: What converted code calls, besides malt's own.
 _HOOKS = (
-    if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, appended,
-    print_, raising, is_, read, sized, comprehended, arithmetic,
+    if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, changed,
+    unzipped, nested, displayed, ticking, print_, raising, is_, read, sized, comprehended, arithmetic,
 )  # fmt: skip

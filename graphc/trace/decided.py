@@ -45,7 +45,7 @@ _KNOWN_OF_TENSORS = ("shape", "ndim", "dtype", "itemsize", "nbytes")
 #: Names under which the sizes of tensors are asked for.
 _SIZES = frozenset(("len", "shape", "size", "numel", "nelement"))
 #: Built-in functions that go over what they are given.
-_GOING = frozenset(("enumerate", "map", "reversed", "sum", "zip"))
+_GOING = frozenset(("enumerate", "list", "map", "reversed", "sum", "tuple", "zip"))
 #: Built-in functions that ask for the values of what they are given, which converted code answers for tensors.
 _ASKING = ("any", "all", "max", "min", "int", "float", "bool", "type")
 #: Built-in functions that give something plain for what is plain.

@@ -67,6 +67,7 @@ def chained(left: Any, *links: tuple[str, Callable[[], Any]]) -> Any:
 
 def in_(item: Any, container: Any) -> Any:
     """`item in container`."""
+    container = container.tensor if isinstance(container, Stacked) else container
     if isinstance(container, Tensor):
         known = not (is_traced(item) or is_traced(container)) or not isinstance(item, _COMPARED)
         return item in container if known else F.equal(container, item).any()
@@ -200,7 +201,7 @@ def isinstance_(x: Any, kinds: Any) -> bool:
 
 def len_(x: Any) -> int:
     """`len(x)`: a size that may be counted."""
-    x = x.tensor if isinstance(x, Stacked) else x
+    x = x.rows[0] if isinstance(x, Stacked) else x
     return shape_of(x)[0] if isinstance(x, Tensor) and x.shape else len(x)
 
 

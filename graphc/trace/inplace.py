@@ -13,7 +13,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,71 +24,148 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import alike
+from graphc.trace.listed import Listed
 from graphc.trace.mentioned import is_users_file
 from graphc.trace.recorder import GraphRecorder
-from graphc.trace.standins import Appended, Joined
+from graphc.trace.standins import Appended, Joined, Opened
 
 #: How deep objects and containers are looked into.
 _DEPTH = 3
 #: What Python changes in place.
-_CHANGEABLE = (list, dict, set, collections.deque, bytearray, np.ndarray, Iterator)
+_CHANGEABLE = (list, dict, set, collections.deque, bytearray, np.ndarray, Iterator, Listed)
 #: What has nothing in it.
 _ATOMS = (int, float, bool, str, bytes, complex, types.NoneType)
 
 
-def appended(target: Any, value: Any) -> Any:
-    """`target.append(value)` as an expression: what the name holds afterwards."""
+def changed(target: Any, method: str, *args: Any) -> Any:
+    """`target.append(value)`, and the like, as an expression: what the name holds afterwards."""
     if isinstance(target, Joined):
         raise target.error()
-    target.append(value)
+    getattr(target, method)(*args)
     return target
 
 
 def own(state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The values of names for one way: lists and dicts are copies."""
-    return tuple(x.copied() if isinstance(x, Appended) else type(x)(x) if is_owned(x) else x for x in state)
+    """The values of names for one way: lists and dicts are copies, one for all names of one."""
+    copies: dict[int, Any] = {}
+    for x in state:
+        if is_owned(x) and id(x) not in copies:
+            copies[id(x)] = _copied(x)
+    return tuple(copies.get(id(x), x) if is_owned(x) else x for x in state)
+
+
+def _copied(x: Any) -> Any:
+    if isinstance(x, Appended):
+        return x.copied()
+    if isinstance(x, Opened):
+        return Opened((k, _copied(v) if is_owned(v) else v) for k, v in x.items())
+    return x.copy() if isinstance(x, Listed) else type(x)(x)
+
+
+def rebound(mine: tuple[Any, ...], after: tuple[Any, ...]) -> list[int]:
+    """Which names of lists and dicts stand for another object after a way than they were given: what they were given stays as it
+    is for whoever else holds it.
+    """
+    return [i for i, (x, y) in enumerate(zip(mine, after, strict=False)) if is_owned(x) and y is not x]
 
 
 def is_owned(x: Any) -> bool:
     """Whether each way through the program has its own copy of a container."""
-    return type(x) in (list, dict, Appended)
+    return type(x) in (list, dict, Appended, Listed, Opened)
 
 
-def given_back(entry: tuple[Any, ...], results: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The values of names after both ways; a list or dict stays the one that it was, for whoever else holds it. Where it is of
-    several kinds now, it holds that alone.
+def refuse_two_names(changed: Collection[Any]) -> None:
+    """TraceError GC124 where a loop changes one list or dict by two names."""
+    held = [id(x) for x in changed if is_owned(x)]
+    if len(held) > len(set(held)):
+        raise TraceError(
+            "a list or dict that has two names is changed by both in a loop of as many turns as only the run tells",
+            code="GC124",
+            loc=user_loc(),
+            help="use one of the names, or make a copy",
+        )
+
+
+def refuse_kept(changed: Collection[Any], items: Any) -> None:
+    """TraceError GC124 where an item of a list is a list or dict that is changed afterwards, as a later turn of a loop does."""
+    held = {id(x) for x in changed if is_owned(x)}
+    if held and _holds(items, held):
+        raise TraceError(
+            "a list or dict that each turn changes is put into a list, which would hold the same one many times",
+            code="GC124",
+            loc=user_loc(),
+            help="put a copy into it: list(x) or dict(x)",
+        )
+
+
+def _holds(items: Any, objects: Collection[int]) -> bool:
+    if id(items) in objects:
+        return True
+    if isinstance(items, dict):
+        return any(_holds(x, objects) for x in items.values())
+    return isinstance(items, (tuple, list)) and any(_holds(x, objects) for x in iter_of(items))
+
+
+def iter_of(items: Any) -> Iterator[Any]:
+    """The items of a list or tuple, of what a turn appends to one, too."""
+    return list.__iter__(items) if isinstance(items, list) else iter(items)
+
+
+def given_back(entry: tuple[Any, ...], results: tuple[Any, ...], rebound: Collection[int] = ()) -> tuple[Any, ...]:
+    """The values of names after both ways, or after a loop; a list or dict stays the one that it was, for whoever else holds it,
+    unless it has been `rebound`. Where it is of several kinds now, it holds that alone.
     """
     made = list(results)
     for i, (before, after) in enumerate(zip(entry, results, strict=False)):
-        if not is_owned(before):
+        if not is_owned(before) or before is after or (i in rebound and not isinstance(before, (Appended, Opened))):
             continue
-        whole = type(after) in ((dict,) if type(before) is dict else (list, Appended))
-        if type(before) is not dict:
-            before[:] = after if whole else [after]
-        else:
-            before.clear()
-            before.update(after if whole else {"": after})
+        whole = _put_into(before, after)
         made[i] = before if whole else after
     return tuple(made)
 
 
+def _put_into(before: Any, after: Any) -> bool:
+    """Let a container hold what another one of its kind does, whether it is one; what is of another kind it holds alone."""
+    if isinstance(before, Listed):
+        if isinstance(after, Listed):
+            before.become(after)
+        return isinstance(after, Listed)
+    if isinstance(before, Opened) and isinstance(after, dict):
+        for k, value in after.items():
+            if not (isinstance(before.get(k), Appended) and _put_into(before[k], value)):
+                before[k] = value
+        return True
+    if isinstance(before, dict):
+        whole = type(after) is dict
+        held = dict(after) if whole else {"": after}
+        before.clear()
+        before.update(held)
+        return whole
+    whole = type(after) in (list, Appended)
+    before[:] = after if whole else [after]
+    return whole
+
+
 def unchanged(
-    part: Callable[..., Any], kept: tuple[Any, ...] = (), reset: Callable[[], None] = lambda: None
+    part: Callable[..., Any],
+    kept: tuple[Any, ...] = (),
+    reset: Callable[[], None] = lambda: None,
+    entry: tuple[Any, ...] = (),
 ) -> Callable[..., Any]:
     """A way through the program; TraceError GC124 if it changes in place what it reaches: containers, arrays, objects and
     iterators, but for the lists and dicts among `kept`, which are its own. `reset` gives names back what they held at first,
-    attributes among them.
+    attributes among them. entry: what its own are copies of, which it may reach by another name: as they are, if at all.
     """
 
     def run(*args: Any) -> Any:
-        ours = {id(x) for x in kept if is_owned(x)}
+        ours = {id(x) for each in kept if is_owned(each) for x in (each, *_opened(each))}
         found = [(n, x) for n, x in _reached("", (part, args), _DEPTH, set()) if id(x) not in ours]
+        copies = {id(x): y for x, y in zip(entry, kept, strict=False) if is_owned(x)}
         before = [_items(x) for _, x in found]
         result = part(*args)
         reset()
         for (name, held), items in zip(found, before, strict=True):
-            now = _items(held)
-            if len(now) != len(items) or not all(map(alike.same_object, now, items)):
+            if not all(_is_unchanged(x, items) for x in (held, copies.get(id(held), held))):
                 raise TraceError(
                     f"{name} is changed in place under a condition that is known only when the step runs",
                     code="GC124",
@@ -98,6 +175,15 @@ def unchanged(
         return result
 
     return run
+
+
+def _opened(x: Any) -> Iterable[Any]:
+    return x.values() if isinstance(x, Opened) else ()
+
+
+def _is_unchanged(held: Any, items: list[Any]) -> bool:
+    now = _items(held)
+    return len(now) == len(items) and all(map(alike.same_object, now, items))
 
 
 def _reached(name: str, value: Any, depth: int, seen: set[int]) -> Iterator[tuple[str, Any]]:
@@ -116,7 +202,8 @@ def _reached(name: str, value: Any, depth: int, seen: set[int]) -> Iterator[tupl
     elif isinstance(value, types.FunctionType):
         held = _variables(value)
     else:
-        if isinstance(value, _CHANGEABLE) or (not isinstance(value, Cell) and _is_users(type(value))):
+        changes = isinstance(value, _CHANGEABLE) and not isinstance(value, Opened)
+        if changes or (not isinstance(value, Cell) and _is_users(type(value))):
             yield name or type(value).__name__, value
         held = _inside(name, value) if depth else ()
         # Arguments are the function's own.
@@ -154,6 +241,8 @@ def _items(value: Any) -> list[Any]:
     """What differs once something has been changed in place."""
     if isinstance(value, dict):
         return [x for pair in value.items() for x in pair]
+    if isinstance(value, Listed):
+        return list(value.rows)
     if isinstance(value, np.ndarray):
         return [value.copy()]
     if isinstance(value, types.GeneratorType):

@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import Any
 
 from graphc.errors import user_loc
+from graphc.ops.tensor.deferred import Stacked
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import fixed_values, flatten
 from graphc.trace.alike import NUMBERS
@@ -78,6 +79,8 @@ def _kind(x: Any) -> str:
         return f"a number {x.tensor_type}" if x.is_number else f"a tensor {x.tensor_type}"
     if isinstance(x, (tuple, list, dict)) and (flatten(x)[0] or not x):
         return f"a {type(x).__name__} of {len(x)}"
+    if isinstance(x, Stacked):
+        return "a list of as many items as only the run tells"
     if isinstance(x, FunctionType):
         return f"the function {x.__name__}"
     return f"the Python value {x!r}"

@@ -8,14 +8,16 @@ from typing import Any
 
 from graphc.errors import TraceError, user_loc
 from graphc.ops.functional.decided import as_number
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import as_tensor
 from graphc.ops.tensor.tree import flatten, map_leaves
 from graphc.trace import alike, control, grown, inplace, joined, raised
 from graphc.trace.branches import if_stmt, same, state_after, undefined
 from graphc.trace.expressions import and_
-from graphc.trace.sizes import decided, turning
+from graphc.trace.sizes import decided, is_size, turning
+from graphc.trace.ticks import Ticks, ticks_of
 from graphc.trace.truth import active_recorder, is_traced, one_element
-from graphc.trace.turns import Turns, in_every_turn, turns_of
+from graphc.trace.turns import Turns, in_every_turn, range_, turns_of
 
 
 def while_stmt(
@@ -32,32 +34,41 @@ def while_stmt(
     moving: names that each turn changes.
     """
     test = turning(test)
-    while not is_traced(more := decided(test())):
+    more, ticks = ticks_of(test)
+    if ticks is not None and _as_count(ticks, body, get_state, set_state, symbol_names):
+        return
+    while not is_traced(more := decided(more)):
         if not more:
             return
         body()
+        more = test()
     entry = get_state()
     carried, initial, after = _carried(test, body, get_state, set_state, entry, moving)
     initial = tuple(_defined(symbol_names[i], a, after[i]) if i in carried else a for i, a in enumerate(initial))
 
-    def place(values: tuple[Any, ...]) -> None:
+    rebound: set[int] = set()
+
+    def place(values: tuple[Any, ...]) -> tuple[Any, ...]:
         state = list(inplace.own(entry))
         for i, value in zip(carried, values, strict=True):
             state[i] = value
         set_state(tuple(state))
+        return tuple(state)
 
     def check(*values: Any) -> Any:
         place(values)
         return one_element(as_tensor(test()))
 
     def turn(*values: Any) -> tuple[Any, ...]:
-        place(values)
+        mine = place(values)
         body()
         made = get_state()
+        rebound.update(inplace.rebound(mine, made))
         return tuple(alike.lowered(made[i], initial[i]) for i in carried)
 
     recorder = active_recorder()
-    place(control.while_loop(recorder, check, turn, tuple(initial[i] for i in carried)))
+    final = place(control.while_loop(recorder, check, turn, tuple(initial[i] for i in carried)))
+    set_state(inplace.given_back(entry, final, rebound))
 
 
 def _carried(
@@ -89,7 +100,7 @@ def _carried(
             mine = inplace.own(state)
             set_state(mine)
             inplace.unchanged(test, mine)()
-            way = inplace.unchanged(partial(state_after, body, get_state), mine, partial(set_state, mine))
+            way = inplace.unchanged(partial(state_after, body, get_state), mine, partial(set_state, mine), entry)
             turn.extend((state, way()))
 
         control.trace_branch(active_recorder(), "probe", probe)
@@ -98,6 +109,7 @@ def _carried(
         changed = {i for i, (a, b) in enumerate(zip(before, after, strict=True)) if not same(a, b)}
         begins = tuple(alike.lifted(x, after[i]) if i in changed else x for i, x in enumerate(initial))
         if changed <= carried and all(map(_same_types, begins, initial)):
+            inplace.refuse_two_names([entry[i] for i in carried])
             return sorted(carried), initial, after
         carried |= changed
         initial = begins
@@ -155,6 +167,36 @@ def for_stmt(
 # ---- as often as the run tells
 
 
+def _as_count(
+    ticks: Ticks,
+    body: Callable[[], Any],
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[tuple[Any, ...]], None],
+    names: tuple[str, ...],
+) -> bool:
+    """Whether a `while` statement is a `for` statement over numbers, which is made then: where the lengths of the call tell how
+    many turns it makes.
+    """
+    if not all(map(is_size, (ticks.number, ticks.bound))) or ticks.name not in names:
+        return False
+    turns = range_(ticks.number, ticks.stop, ticks.step)
+    if not isinstance(turns, Turns) or not isinstance(turns.count, Deferred) or not turns.count.is_given:
+        return False
+    place = names.index(ticks.name)
+
+    def put(number: Any) -> None:
+        state = get_state()
+        set_state((*state[:place], number, *state[place + 1 :]))
+
+    def turn(number: Any) -> None:
+        put(number)
+        body()
+
+    _as_while(turns, None, turn, get_state, set_state, names)
+    put(ticks.number + turns.count * ticks.step)
+    return True
+
+
 def _as_while(
     turns: Turns,
     extra_test: Callable[[], Any] | None,
@@ -166,8 +208,13 @@ def _as_while(
     """A `for` statement as a `while` statement, which carries the number of the turn as well; or as a Scan."""
     if extra_test is None:
         turns = grown.behind_first(turns, body, get_state, set_state)
-    if extra_test is None and grown.as_scan(turns, body, get_state, set_state, partial(_carried, lambda: True)):
-        return
+    if extra_test is None:
+        opened, place_all, end, dicts = grown.in_dicts(get_state, set_state)
+        left = grown.as_scan(turns, body, opened, place_all, partial(_carried, lambda: True), dicts)
+        end()
+        if left is None:
+            return
+        turns = left
     # No number that Python knows: a row at it may not be there in what a trace has.
     place = [as_number(as_tensor(decided(turns.start)), "int64")]
 

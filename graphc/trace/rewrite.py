@@ -4,9 +4,9 @@
 `x[i] = v`, `x[i][j] = v`, `x[i] += v` of local names become `x = ag__.set_item(x, i, v)`, so that malt finds the name among
 those that a branch or loop changes. Tensors, lists and dicts are written in place, as Python does; a name that holds a constant
 tensor is given the changed one. `self.table[i][j] = v` writes to the item of the item. `x.append(v)` as a statement becomes
-`x = ag__.appended(x, v)` for the same reason. `x is None` looks whether that is known. `print` becomes a function that prints at
-every run of the step. `raise` marks the exception, so that a branch that a tensor chooses raises it when the step runs; `assert`
-becomes such a branch.
+`x = ag__.changed(x, "append", v)` for the same reason, as do other methods that change a list. `while i < n` tells how it counts.
+`x is None` looks whether that is known. `print` becomes a function that prints at every run of the step. `raise` marks the
+exception, so that a branch that a tensor chooses raises it when the step runs; `assert` becomes such a branch.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace.sizes import measured
 from graphc.trace.standins import Joined
+from graphc.trace.ticks import counting_test
 from graphc.trace.truth import shape_of
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -31,7 +32,8 @@ def set_item(target: Any, index: Any, value: Any) -> Any:
     """`target[index] = value` as an expression: what the name holds afterwards."""
     if isinstance(target, Tensor) and not isinstance(target, (Parameter, TracedTensor)):
         return updated(target, index, value)  # A constant.
-    if not (isinstance(target, tuple) and target[index] is value):  # Of `x[i][j] = v` the item at i may lie in a tuple.
+    # Of `x[i][j] = v` and `x[i].append(v)` the item at i may lie in a tuple.
+    if hasattr(type(target), "__setitem__") or target[index] is not value:
         target[index] = value
     return target
 
@@ -95,6 +97,10 @@ def rewritten(function: ast.AST) -> ast.AST:
     return made
 
 
+#: Methods that change a list.
+_CHANGING = ("append", "extend", "insert", "pop", "reverse")
+
+
 class _Rewriter(ast.NodeTransformer):
     def __init__(self) -> None:
         self.locals: list[set[str]] = []
@@ -109,7 +115,12 @@ class _Rewriter(ast.NodeTransformer):
         return self._with_test(node)
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        return self._with_test(node)
+        counted = counting_test(node)
+        if counted is None:
+            return self._with_test(node)
+        self.generic_visit(node)
+        node.test = located(counted, node.test)
+        return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         return self._with_test(node)
@@ -128,19 +139,30 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "print" and not any("print" in n for n in self.locals):
             hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="print_", ctx=ast.Load())
             node.func = located(hook, node)
+        match node:
+            case ast.Call(func=ast.Name(id="zip"), args=[ast.Starred(value=items)], keywords=options) if not any(
+                "zip" in n for n in self.locals
+            ):
+                made = _hook("unzipped", items)
+                made.keywords = options
+                return located(made, node)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """`x.append(value)` of a local name."""
+        """`x.append(value)`, and what else changes a list, of a local name or of an item of one: `x["key"].append(value)`."""
         self.generic_visit(node)
         match node.value:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[value], keywords=[]) if (
-                self.locals and name in self.locals[-1]
-            ):
-                hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="appended", ctx=ast.Load())
-                made = ast.Call(func=hook, args=[ast.Name(id=name, ctx=ast.Load()), value], keywords=[])
-                store = ast.Name(id=name, ctx=ast.Store())
-                return located(ast.Assign(targets=[store], value=made, type_comment=None), node)
+            case ast.Call(func=ast.Attribute(value=target, attr=method), args=args, keywords=[]) if method in _CHANGING:
+                if any(isinstance(a, ast.Starred) for a in args):
+                    return node
+                if isinstance(target, ast.Name) and self.locals and target.id in self.locals[-1]:
+                    store = ast.Name(id=target.id, ctx=ast.Store())
+                    made = _hook("changed", _loaded(target), ast.Constant(method), *args)
+                    return located(ast.Assign(targets=[store], value=made, type_comment=None), node)
+                if self._is_store(target):
+                    return located(
+                        _stored(target, _hook("changed", _loaded(target), ast.Constant(method), *args)), node
+                    )
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -228,6 +250,14 @@ class _Lazy(ast.NodeTransformer):
         self.generic_visit(node)
         return _comprehended(node)
 
+    def visit_List(self, node: ast.List) -> ast.AST:
+        """`[*items, x]`"""
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or not any(isinstance(x, ast.Starred) for x in node.elts):
+            return node
+        parts = [x.value if isinstance(x, ast.Starred) else ast.List([x], ast.Load()) for x in node.elts]
+        return located(_hook("displayed", *parts), node)
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         text = ast.unparse(node.test)
         self.generic_visit(node)
@@ -287,18 +317,30 @@ def _later(expression: ast.expr) -> ast.Lambda:
 
 
 def _comprehended(node: ast.ListComp | ast.GeneratorExp) -> ast.AST:
-    """A comprehension with one `for` as a call, which is told what it goes over, and how an element is computed."""
-    (part, *others), items = node.generators, "items_"
-    names = [part.target] if isinstance(part.target, ast.Name) else getattr(part.target, "elts", [])
-    if others or part.is_async or not all(isinstance(n, ast.Name) for n in names) or not names:
+    """A comprehension as a call, which is told what it goes over, and how an element is computed."""
+    if not all(map(_names, node.generators)) or any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
         return node
-    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
-        return node
-    own = copy.deepcopy(node)
+    return located(_over(node, 0), node)
+
+
+def _over(node: ast.ListComp | ast.GeneratorExp, level: int) -> ast.Call:
+    """What a comprehension makes from one of its `for` on: of several the first goes over the lists that the others make."""
+    (part, *others), items = node.generators[level:], "items_"
+    own = ast.ListComp(elt=node.elt, generators=node.generators[level:]) if level else node
+    own = copy.deepcopy(own)
     own.generators[0].iter = ast.Name(id=items, ctx=ast.Load())
-    test = _all(part.ifs)
-    made = [_of(names, part.target, e) if e is not None else ast.Constant(None) for e in (node.elt, test)]
-    return located(_hook("comprehended", part.iter, ast.Lambda(args=_arguments([items]), body=own), *made), node)
+    plain, test, names = ast.Lambda(args=_arguments([items]), body=own), _all(part.ifs), _names(part)
+    keep = ast.Constant(None) if test is None else _of(names, part.target, test)
+    element = _of(names, part.target, _over(node, level + 1) if others else node.elt)
+    if not others:
+        return _hook("comprehended", part.iter, plain, element, keep)
+    return _hook("nested", part.iter, plain, element, keep, ast.Constant(isinstance(own, ast.GeneratorExp)))
+
+
+def _names(part: ast.comprehension) -> list[Any]:
+    """The names that stand for an item; none where it is taken apart in another way."""
+    names = [part.target] if isinstance(part.target, ast.Name) else getattr(part.target, "elts", [])
+    return [] if part.is_async or not all(isinstance(n, ast.Name) for n in names) else names
 
 
 def _all(tests: list[ast.expr]) -> ast.expr | None:

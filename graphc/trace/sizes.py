@@ -16,15 +16,10 @@ from typing import Any, Self
 from graphc import dispatch
 from graphc.errors import is_library
 from graphc.ops import functional as F
-from graphc.ops.tensor.deferred import Deferred, Stacked
+from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Fixed, Nest, Structure, fixed_values, flatten, unflatten
-from graphc.trace.sums import Count, Extreme, Length, Part, Product, Sum
-
-SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-
+from graphc.trace.sums import SIGNS, Chosen, Count, Extreme, Length, Part, Product, Sum, Tests, held
 
 #: Whether it is decided if a loop goes on.
 _turning: ContextVar[bool] = ContextVar("graphc_turning", default=False)
@@ -286,7 +281,7 @@ class Decision(Deferred):
     hold, or, if it is `inverse`, not all.
     """
 
-    tests: tuple[tuple[str, Sum], ...]
+    tests: Tests
     inverse: bool
 
     @classmethod
@@ -297,7 +292,7 @@ class Decision(Deferred):
         return cls._made(value, ((sign, difference),)) if certain is None else certain
 
     @classmethod
-    def _made(cls, value: bool, tests: tuple[tuple[str, Sum], ...], inverse: bool = False) -> Decision:
+    def _made(cls, value: bool, tests: Tests, inverse: bool = False) -> Decision:
         self = cls(value)
         self.tests, self.inverse = tests, inverse
         return self
@@ -318,9 +313,16 @@ class Decision(Deferred):
         return 0, 1
 
     def tensor(self) -> Tensor:
-        made = [_TESTS[sign](Sum(0, x.parts).tensor(), -x.rest) for sign, x in self.tests]
-        held = reduce(F.logical_and, made)
-        return F.logical_not(held) if self.inverse else held
+        return held(self.tests, self.inverse)
+
+    @property
+    def is_given(self) -> bool:
+        return all(x.is_given for _, x in self.tests)
+
+    def chosen(self, one: int, other: int) -> int:
+        """The first of two sizes where it holds, else the other."""
+        made = Chosen(self.tests, self.inverse, Sum.of(one), Sum.of(other))
+        return Size.of(one if self else other, Sum(0, ((made, 1),)))
 
     def __repr__(self) -> str:
         return repr(bool(self))
@@ -340,9 +342,6 @@ def _certain(sign: str, low: int, high: int) -> bool | None:
 
 
 _METHODS = {"==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
-_TESTS: Mapping[str, Callable[[Any, Any], Tensor]] = {
-    "==": F.equal, "!=": F.not_equal, "<": F.less, "<=": F.less_equal, ">": F.greater, ">=": F.greater_equal,
-}  # fmt: skip
 
 
 def decided(x: Any) -> Any:
@@ -353,9 +352,6 @@ def decided(x: Any) -> Any:
 def measured(tree: Any) -> Any:
     """The same with tensors in place of sizes, in containers, too."""
     leaves, structure = flatten(tree)
-    for x in fixed_values(structure):
-        if isinstance(x, Stacked):
-            raise x.refused()
     if not any(isinstance(x, Deferred) for x in fixed_values(structure)):
         return tree
 

@@ -5,9 +5,9 @@ that a loop appends to.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphc import dispatch
 from graphc.errors import Loc, TraceTypeError, user_loc
@@ -64,41 +64,79 @@ class Joined(Tensor):
     __hash__ = Tensor.__hash__
 
 
+class Opened(dict[Any, Any]):
+    """A dict, for one way through the program, whose values are looked at one by one."""
+
+
+class InFront(NamedTuple):
+    """What a turn of a loop puts in front of a list."""
+
+    item: Any
+
+
+class Many(NamedTuple):
+    """As many items as only the run tells, which a loop inside of a turn appends to a list."""
+
+    items: Any
+
+
 class Appended(list[Any]):
-    """What a turn of a loop appends to a list. The rest of the list is not known while the turn is traced: of it the last item,
-    if there is one in every turn, is all that can be read.
+    """What a turn of a loop appends to a list, behind what it puts in front of it. The rest of the list is not known while the
+    turn is traced: of it the last item, if there is one in every turn, is all that can be read.
     """
 
     last: Any = None
 
     def __getitem__(self, place: Any) -> Any:
-        """The last item: what the turn has appended, or what the list ends with before; nothing else."""
-        if type(place) is int and place == -1 and (list.__len__(self) or self.last is not None):
-            return list.__getitem__(self, -1) if list.__len__(self) else self.last
+        """The last item, where it is known; nothing else."""
+        if type(place) is int and place == -1 and (last := self.end()) is not None:
+            return last
         if not _joins(sys._getframe(1)):
             raise _unread()
         return list.__getitem__(self, place)
 
+    def end(self) -> Any:
+        """The last item: what the turn has appended, or what the list ends with before; None where only the run tells."""
+        end = list.__getitem__(self, -1) if list.__len__(self) else None
+        if isinstance(end, Many):
+            return None
+        return self.last if end is None or isinstance(end, InFront) else end
+
+    def __add__(self, other: Any) -> Any:
+        return self._with([*list.__iter__(self), *other]) if type(other) is list else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with([*map(InFront, other), *list.__iter__(self)]) if type(other) is list else NotImplemented
+
+    def insert(self, place: Any, item: Any) -> None:
+        """In front of all others, nowhere else."""
+        if type(place) is not int or place != 0:
+            raise _unread()
+        list.insert(self, 0, InFront(item))
+
     def holds_any(self) -> bool:
-        """Whether there is an item in every turn. TraceTypeError GC120 where only the run tells."""
+        """Whether there is an item in every turn. TraceError GC120 where only the run tells."""
         if not list.__len__(self) and self.last is None:
             raise _unread()
         return True
 
     def copied(self) -> Appended:
         """The same, for one way through the program."""
-        made = Appended(list.__iter__(self))
+        return self._with(list.__iter__(self))
+
+    def _with(self, items: Iterable[Any]) -> Appended:
+        made = Appended(items)
         made.last = self.last
         return made
 
 
 #: Modules that join what ways through the program have made of a list, whatever it holds.
-_JOINING = {f"graphc.trace.{n}" for n in ("alike", "branches", "grown", "inplace", "joined")} | {
+_JOINING = {f"graphc.trace.{n}" for n in ("alike", "branches", "grown", "inplace", "joined", "listed")} | {
     "graphc.ops.tensor.tree"
 }
 _READING = (
     "__setitem__", "__delitem__", "__len__", "__iter__", "__contains__", "__reversed__", "__eq__", "__lt__",
-    "__le__", "__gt__", "__ge__", "__mul__", "__imul__", "__rmul__", "pop", "remove", "insert", "clear", "index", "count",
+    "__le__", "__gt__", "__ge__", "__mul__", "__imul__", "__rmul__", "pop", "remove", "clear", "index", "count",
     "sort", "reverse", "copy",
 )  # fmt: skip
 
@@ -131,10 +169,5 @@ def _unread() -> UnreadError:
     )
 
 
-def _put_in_front(self: Appended, other: Any) -> Any:
-    raise _unread()
-
-
 for _name in _READING:
     setattr(Appended, _name, _guarded(_name))
-Appended.__radd__ = _put_in_front  # type: ignore[attr-defined]

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from typing import Any
 
 from graphc import dispatch
 from graphc.ops import functional as F
 from graphc.ops.tensor.deferred import Deferred
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 #: What a trace counts in one place; below 0 the lengths that it has been given, the first at -1.
 RoomAt = Callable[[int], int]
+#: Differences of sizes, and the signs which compare them with 0.
+Tests = tuple[tuple[str, "Sum"], ...]
+SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_TESTS: Mapping[str, Callable[[Any, Any], Tensor]] = {
+    "==": F.equal, "!=": F.not_equal, "<": F.less, "<=": F.less_equal, ">": F.greater, ">=": F.greater_equal,
+}  # fmt: skip
 #: How many lengths are tried to tell what sizes they make.
 _FEW = 512
 
@@ -225,6 +234,43 @@ class Extreme(Atom):
 
     def value(self, room: RoomAt) -> int:
         return (max if self.largest else min)(self.one.value(room), self.other.value(room))
+
+
+@dataclass(frozen=True)
+class Chosen(Atom):
+    """One of two sizes: the first where all tests of sizes hold, or, if it is `inverse`, not all."""
+
+    tests: Tests
+    inverse: bool
+    one: Sum
+    other: Sum
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        exact = _tried(Sum(0, ((self, 1),)))
+        (low, high), (others_low, others_high) = self.one.bounds, self.other.bounds
+        return exact or (min(low, others_low), max(high, others_high))
+
+    @property
+    def inner(self) -> tuple[Sum, ...]:
+        return (self.one, self.other, *(size for _, size in self.tests))
+
+    def tensor(self) -> Tensor:
+        one, other = (F.cast(as_tensor(x.tensor()), "int64") for x in (self.one, self.other))
+        made = F.select(held(self.tests, self.inverse), one, other)
+        active: Any = dispatch.recorder.get()
+        number: Tensor = active.wrap(active.resolve(made), True)
+        return number
+
+    def value(self, room: RoomAt) -> int:
+        holds = all(SIGNS[sign](size.value(room), 0) for sign, size in self.tests)
+        return (self.one if holds != self.inverse else self.other).value(room)
+
+
+def held(tests: Tests, inverse: bool) -> Tensor:
+    """Whether all tests hold, or, `inverse`, not all: a tensor that the run knows."""
+    made = reduce(F.logical_and, [_TESTS[sign](Sum(0, x.parts).tensor(), -x.rest) for sign, x in tests])
+    return F.logical_not(made) if inverse else made
 
 
 @dataclass(frozen=True)

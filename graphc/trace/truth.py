@@ -52,7 +52,7 @@ def held(x: Any) -> Any:
     """The same; of a list of as many items as only the run tells, whether it has any."""
     if isinstance(x, Appended):
         return x.holds_any()
-    return shape_of(x.tensor)[0] > 0 if isinstance(x, Stacked) else x
+    return shape_of(x.rows[0])[0] > 0 if isinstance(x, Stacked) else x
 
 
 def is_flag(x: Any) -> bool:

@@ -4,6 +4,7 @@ make of them; comprehensions over them, whose items are computed by one loop of 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -15,9 +16,10 @@ from graphc.errors import TraceTypeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.core import IndexRangeError
 from graphc.ops.functional.decided import as_number
-from graphc.ops.tensor.deferred import Deferred, Stacked, least_of
+from graphc.ops.tensor.deferred import Deferred, least_of
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, as_tensor
-from graphc.trace import alike
+from graphc.ops.tensor.tree import Structure, flatten, unflatten
+from graphc.trace.listed import Item, Listed, item_of, merged, numbers_of, require_alike
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.sizes import decided, extreme, is_size
 from graphc.trace.truth import active_recorder, is_traced, one_element, shape_of, truth
@@ -27,12 +29,15 @@ _HELP = "write a `for` statement over range(n), or over the rows themselves"
 
 @dataclass(frozen=True)
 class Turns:
-    """What a `for` statement goes over whose turns are counted when the step runs: `item` of each number of a range."""
+    """What a `for` statement goes over whose turns are counted when the step runs: `item` of each number of a range, which may
+    have begun behind the first.
+    """
 
     start: Any
     stop: Any
     step: int
     item: Callable[[Any], Any]
+    is_behind_first: bool = False
 
     def __iter__(self) -> Iterator[Any]:
         raise _unknown()
@@ -51,6 +56,10 @@ class Turns:
             whole = _plus(whole, step - 1)
             whole = F.floor_divide(whole, step) if isinstance(whole, Tensor) else whole // step
         return _extreme(whole, 0, largest=True)
+
+    def behind_first(self) -> Turns:
+        """Those behind the first."""
+        return Turns(1, self.count, 1, self.turn, True)
 
     def turn(self, number: Any) -> Any:
         """What comes as turn `number`, from 0 on."""
@@ -214,6 +223,25 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     return Turns(0, shortest, 1, lambda i: tuple(t.turn(i) for t in each))
 
 
+def unzipped(items: Any, strict: bool = False) -> Any:
+    """`zip(*items)`: of a list of tuples, of as many as only the run tells, a list for each place."""
+    if turns_of(items) is not None and not isinstance(items, Listed):
+        items = stacked(items)
+    if not isinstance(items, Listed):
+        return zip_(*items, strict=strict)
+    kind = getattr(items.structure, "kind", None)
+    if kind not in ("tuple", "list", "named tuple"):
+        raise items.refused()
+    return tuple(_part(items, part) for part in items.structure.items)
+
+
+def _part(items: Listed, part: Structure) -> Listed:
+    """What lies in one place of all items."""
+    leaves, structure = flatten(unflatten(part, items.rows))
+    numbers = {id(x): is_number for x, is_number in zip(items.rows, items.numbers, strict=True)}
+    return Listed(leaves, structure, [numbers[id(x)] for x in leaves])
+
+
 def _beside(x: Any) -> Turns:
     """How to go over what stands in a `zip` beside what is counted."""
     found = turns_of(x)
@@ -221,6 +249,9 @@ def _beside(x: Any) -> Turns:
         return found
     if isinstance(x, Tensor) and x.shape:
         return Turns(0, x.shape[0], 1, lambda i: x[i])
+    if isinstance(x, (list, tuple)) and x:
+        items = Listed.of(x)
+        return Turns(0, len(x), 1, lambda i: items[i])
     if isinstance(x, range):
         return Turns(x.start, x.stop, x.step, lambda i: i)
     raise TraceTypeError(
@@ -266,7 +297,7 @@ def turns_of(iterable: Any) -> Turns | None:
     """How a `for` statement goes over what only the run knows the length of."""
     if isinstance(iterable, Turns):
         return iterable
-    x = iterable.tensor if isinstance(iterable, Stacked) else iterable
+    x = iterable.rows[0] if isinstance(iterable, Listed) else iterable
     if not isinstance(x, Tensor) or not x.shape:
         return None
     rows = shape_of(x)[0]
@@ -280,12 +311,22 @@ def turns_of(iterable: Any) -> Turns | None:
 # ---- comprehensions
 
 
-def stacked(iterable: Any) -> Stacked | None:
+def stacked(iterable: Any) -> Listed | None:
     """The items of what is counted, computed by one loop; None for what is not."""
-    if isinstance(iterable, Stacked):
+    if isinstance(iterable, Listed):
         return iterable
     turns = turns_of(iterable)
     return None if turns is None else _computed(turns, lambda x: x)
+
+
+def listed(kind: Callable[..., Any]) -> Callable[..., Any]:
+    """`list(...)` or `tuple(...)`, of as many items as only the run tells, too."""
+
+    def made(*iterables: Any) -> Any:
+        found = stacked(iterables[0]) if len(iterables) == 1 else None
+        return kind(*iterables) if found is None else found.copy()
+
+    return made
 
 
 def comprehended(
@@ -301,27 +342,64 @@ def comprehended(
     if keep is None:
         return _computed(turns, element)
     made = _computed(turns, element, some=True)
-    kept = _computed(turns, lambda item: F.cast(as_tensor(truth(keep(item))), "bool"))
-    return Stacked(made.tensor[F.reshape(kept.tensor, (-1,))], made.are_numbers)
+    mask = _kept(turns, keep)
+    return made.with_rows([x[mask] for x in made.rows])
 
 
-def _computed(turns: Turns, element: Callable[[Any], Any], some: bool = False) -> Stacked:
-    """The items in one tensor. some: only some of them are kept."""
-    count, numbers = turns.count, []
+def nested(
+    iterable: Any,
+    plain: Callable[[Any], Any],
+    inner: Callable[[Any], Any],
+    keep: Callable[[Any], Any] | None,
+    lazy: bool,
+) -> Any:
+    """A comprehension with several `for`: `inner` is what those behind the first make of one of its items, in a list; lazy: it is
+    a generator.
+    """
+    turns = turns_of(iterable)
+    if turns is None:
+        if not active_recorder().knows_sizes or not isinstance(iterable, (list, tuple, range, Tensor)):
+            return plain(iterable)
+        parts = [inner(x) for x in iterable if keep is None or keep(x)]
+        if any(isinstance(x, Listed) for x in parts):
+            return reduce(operator.add, parts)
+        whole = [x for part in parts for x in part]
+        return iter(whole) if lazy else whole
+    made = _computed(turns, lambda item: _as_listed(inner(item)), some=keep is not None)
+    if keep is not None:
+        mask = _kept(turns, keep)
+        made = made.with_rows([x[mask] for x in made.rows])
+    (_, structure, numbers) = made.structure.keys
+    return Listed([merged(x) for x in made.rows], structure, numbers)
+
+
+def displayed(*parts: Any) -> Any:
+    """`[*a, b, *c]`, of lists: of what is counted, too."""
+    if not any(turns_of(x) is not None for x in parts):
+        return [x for part in parts for x in part]
+    each = [stacked(x) if turns_of(x) is not None else list(x) for x in parts]
+    return reduce(operator.add, each, [])
+
+
+def _as_listed(items: Any) -> Listed:
+    return items if isinstance(items, Listed) else Listed.of(items)
+
+
+def _kept(turns: Turns, keep: Callable[[Any], Any]) -> Tensor:
+    """Which turns are kept."""
+    return F.reshape(_computed(turns, lambda item: F.cast(as_tensor(truth(keep(item))), "bool")).tensor, (-1,))
+
+
+def _computed(turns: Turns, element: Callable[[Any], Any], some: bool = False) -> Listed:
+    """The items in tensors. some: only some of them are kept."""
+    count = turns.count
+    made: list[Item] = []
     if not isinstance(count, Deferred):
         raise _unknown()
 
     def turn(carried: Any, number: Tensor) -> Any:
-        made = decided(element(turns.turn(as_number(number, "int64"))))
-        if not isinstance(made, (Tensor, bool, int, float)):
-            raise TraceTypeError(
-                f"a comprehension over what only the run tells the length of makes a {type(made).__name__}",
-                code="GC120",
-                loc=user_loc(),
-                help="let it make tensors, or write a `for` statement",
-            )
-        numbers.append(alike.is_number(made))
-        return carried, as_tensor(made)
+        made[:] = [item_of(element(turns.turn(as_number(number, "int64"))))]
+        return carried, made[0][0]
 
-    _, tensor = F.scan(turn if some else in_every_turn(turn, turns), F.zeros((), "int32"), F.arange(count))
-    return Stacked(tensor, all(numbers))
+    _, rows = F.scan(turn if some else in_every_turn(turn, turns), F.zeros((), "int32"), F.arange(count))
+    return Listed(rows, require_alike(made), numbers_of(made))

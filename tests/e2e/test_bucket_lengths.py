@@ -466,13 +466,6 @@ def asked_inside(x: Any) -> Any:
     return ops.stack(outs)
 
 
-def put_in_front(x: Any) -> Any:
-    outs: list[Any] = []
-    for row in x:
-        outs = [row] + outs  # noqa: RUF005
-    return ops.stack(outs)
-
-
 def held_by_another_name(x: Any) -> Any:
     outs = other = []
     for row in x:
@@ -497,20 +490,14 @@ def of_chunks(x: Any) -> Any:
     return ops.cat(outs)
 
 
-def of_other_shapes(x: Any) -> Any:
-    return (x[:6] if x.shape[0] > 6 else x).sum(0)
-
-
 @pytest.mark.parametrize(
     ("body", "why"),
     [
         (read_inside, "is read inside of it"),
         (asked_inside, "is read inside of it"),
-        (put_in_front, "is read inside of it"),
         (held_by_another_name, "has another name"),
         (grown_elsewhere, "has another name"),
         (of_chunks, "in each turn or branch anew"),
-        (of_other_shapes, "tensors of different shapes"),
     ],
 )
 def test_what_no_length_can_decide_is_refused(body: Callable[[Any], Any], why: str) -> None:

@@ -155,7 +155,6 @@ def outer(self, x):
 
     if x.sum() > 10:
         more().append(x)
-        seen.extend([x])
     return x
 
 

@@ -177,6 +177,14 @@ class Padded(Protocol):
         """The symbol of as many as an axis has, at most `most`; None for a node that needs so many."""
         ...
 
+    def first_of(self, axis: Axis, most: int) -> int:
+        """The symbol of as many as an axis has, at most `most`."""
+        ...
+
+    def takes_all(self, axis: int) -> bool:
+        """Whether in the second trace a slice takes an axis of its operand up to its end."""
+        ...
+
     def means(self, index: int, axis: Axis) -> bool:
         """Whether operand `index` are places that were counted, among those of an axis or along those found."""
         ...

@@ -42,8 +42,10 @@ def window(p: Padded) -> list[Axes]:
                 raise p.refuse(unclear)
             p.moves(k)
             by_end[k] = _from_end(p, axis, begin, size, step)
-        if fixed:
-            behind = () if moves else (f._replace(size=f.size - begin, less=f.less + begin),)
+        behind = () if moves else (f._replace(size=f.size - begin, less=f.less + begin),)
+        if not (fixed or moves) and begin + size < f.size and p.takes_all(k):
+            made.append((Factor(size, p.first_of(behind, size), 0, 2),))
+        elif fixed:
             symbol = p.capped(behind or axis, size)
             if symbol is None:
                 few = f"it reads padding along axis {k} where there are few real elements"

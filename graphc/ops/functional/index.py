@@ -11,7 +11,7 @@ import numpy as np
 from graphc import dispatch
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, TraceError, user_loc
-from graphc.ir.types import INTEGERS
+from graphc.ir.types import INTEGERS, numpy_dtype
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import (
@@ -27,7 +27,7 @@ from graphc.ops.functional.core import (
 )
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.dynamic import columns_of, known_number, places_of
-from graphc.ops.functional.elementwise import add, floor_mod, greater, maximum, minimum, mul, neg
+from graphc.ops.functional.elementwise import add, equal, floor_mod, greater, maximum, minimum, mul, neg
 from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
@@ -463,6 +463,9 @@ def one_hot_rows(
         depth = known_number("one_hot", depth)
     if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)):
         raise ArgumentTypeError(f"one_hot: the number of classes must be an int, got {depth!r}", loc=user_loc())
+    if isinstance(depth, Deferred):
+        here = equal(expand_dims(indices, indices.ndim), cast_to(arange(depth), indices.tensor_type.dtype))
+        return select(here, *(Tensor(np.array(x, numpy_dtype(to_name(dtype)))) for x in (on_value, off_value)))
     return call("OneHot", indices, depth=int(depth), on=on_value, off=off_value, dtype=to_name(dtype))
 
 

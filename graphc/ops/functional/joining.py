@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call
@@ -37,8 +38,12 @@ def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     if isinstance(tensors, Stacked):
         return _merged(stack(tensors, axis), check_axis("concat", axis, tensors.tensor.ndim - 1))
     if not tensors:
-        raise ArgumentValueError("concat needs at least one tensor", loc=user_loc())
+        raise _of_none()
     return call("Concat", *tensors, axis=check_axis("concat", axis, tensors[0].ndim))
+
+
+def _of_none() -> ArgumentValueError:
+    return ArgumentValueError("concat needs at least one tensor", loc=user_loc())
 
 
 def _merged(x: Tensor, axis: int) -> Tensor:
@@ -54,7 +59,9 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     if isinstance(tensors, Stacked):
         if tensors.are_numbers:
             raise ArgumentTypeError("stack: tensors must be Tensors, got numbers", loc=user_loc())
-        return moveaxis(tensors.tensor, 0, axis) if tensors.tensor.shape[0] else concat([])
+        if not tensors.tensor.shape[0]:
+            dispatch.refuse(_of_none())
+        return moveaxis(tensors.tensor, 0, axis)
     types = [x.tensor_type for x in tensors if isinstance(x, Tensor)]
     if len({t.shape for t in types}) > 1:
         raise ShapeError(f"stack: tensors are {', '.join(map(str, types))}, expected equal shapes", loc=user_loc())
@@ -162,12 +169,17 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side: along axis 1, vectors along axis 0."""
+    if isinstance(tensors, Stacked):
+        return concat(tensors, 1 if tensors.tensor.ndim > 2 else 0) if tensors.tensor.ndim > 1 else tensors.tensor
     made = [atleast_1d(x) for x in tensors]
     return concat(made, 0 if made[0].ndim == 1 else 1)
 
 
 def vstack(inputs: Sequence[Tensor]) -> Tensor:
     """Tensors below each other, along axis 0; vectors as rows."""
+    if isinstance(inputs, Stacked):
+        rows = inputs.tensor
+        return concat(inputs, 0) if rows.ndim > 2 else rows if rows.ndim > 1 else expand_dims(rows, 1)
     return concat([atleast_2d(x) for x in inputs], 0)
 
 

@@ -5,8 +5,8 @@ values, or how many there are.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from graphc.errors import TraceTypeError, user_loc
 
@@ -56,17 +56,36 @@ def most_of(x: int) -> int:
 
 
 class Stacked:
-    """A list of tensors of one type, as many as the run tells: the rows of one tensor. are_numbers: it is one of numbers."""
+    """A list of items of one structure, as many as the run tells.
 
-    def __init__(self, tensor: Tensor, are_numbers: bool) -> None:
-        self.tensor, self.are_numbers = tensor, are_numbers
+    rows       of each tensor in an item those of all items, one after the other
+    structure  of an item
+    numbers    which of the tensors stand for Python's numbers
+    """
 
-    def __getitem__(self, place: Any) -> Any:
-        made = self.tensor[place]
-        if isinstance(place, slice):
-            return Stacked(made, self.are_numbers)
-        made.is_number = self.are_numbers
-        return made
+    def __init__(self, rows: Sequence[Tensor], structure: Any, numbers: Sequence[bool]) -> None:
+        self.rows, self.structure, self.numbers = tuple(rows), structure, tuple(numbers)
+
+    @property
+    def tensor(self) -> Tensor:
+        """The items, which are tensors or numbers. TraceTypeError GC120 for others."""
+        if len(self.rows) != 1 or getattr(self.structure, "number", None) != 0:
+            raise TraceTypeError(
+                f"a list of tensors or numbers is expected, each item of this one has {len(self.rows)} tensors",
+                code="GC120",
+                loc=user_loc(),
+                help="take one of each: [item[0] for item in items]",
+            )
+        return self.rows[0]
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether the items are Python's numbers."""
+        return all(self.numbers)
+
+    def with_rows(self, rows: Sequence[Tensor]) -> Self:
+        """A list of other items of the same structure."""
+        return type(self)(rows, self.structure, self.numbers)
 
     def __iter__(self) -> Iterator[Any]:
         raise self.refused()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from graphc.ops.tensor.deferred import Stacked
 from graphc.ops.tensor.mutable import MutableDict, MutableList, MutableTuple
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
@@ -25,7 +26,8 @@ class Fixed(NamedTuple):
 class Nest(NamedTuple):
     """A container: its type ("tuple", "list", "dict", "mutable tuple", ...), keys of a dict, and the structures inside.
 
-    A named tuple has its class in place of keys, a RowTensor ("rows") its shape and whether it is merged.
+    A named tuple has its class in place of keys, a RowTensor ("rows") its shape and whether it is merged; a list of as many items
+    as only the run tells ("stacked") its class, the structure of an item, and which of its tensors are numbers.
     """
 
     kind: str
@@ -57,6 +59,9 @@ def flatten(tree: Any, leaves: list[Tensor] | None = None, whole: bool = False) 
         if is_named(tree):
             return leaves, Nest("named tuple", (type(tree),), items)
         return leaves, Nest(_MUTABLE.get(type(tree), "tuple" if isinstance(tree, tuple) else "list"), (), items)
+    if isinstance(tree, Stacked):
+        items = tuple(flatten(x, leaves)[1] for x in tree.rows)
+        return leaves, Nest("stacked", (type(tree), tree.structure, tree.numbers), items)
     if isinstance(tree, dict):
         return leaves, Nest(
             _MUTABLE.get(type(tree), "dict"), tuple(tree), tuple(flatten(x, leaves, whole)[1] for x in tree.values())
@@ -80,6 +85,8 @@ def unflatten(structure: Structure, leaves: list[Any] | tuple[Any, ...]) -> Any:
         return _rows(*items, *structure.keys)
     if structure.kind == "named tuple":
         return structure.keys[0](*items)
+    if structure.kind == "stacked":
+        return _listed(items, *structure.keys)
     make: Any = _MAKERS[structure.kind]
     return make(zip(structure.keys, items, strict=True)) if structure.kind.endswith("dict") else make(items)
 
@@ -96,6 +103,14 @@ def _rows(indices: Any, values: Any, shape: tuple[int, ...], is_merged: bool) ->
     made = RowTensor(indices, values, shape)
     made.is_merged = is_merged
     return made
+
+
+def _listed(rows: list[Any], kind: type[Stacked], structure: Structure, numbers: tuple[bool, ...]) -> Any:
+    """A list of as many items as only the run tells, while it is traced; when the step has run a list of its items."""
+    if not rows or any(not isinstance(x, Tensor) or x.array is None for x in rows):
+        return kind(rows, structure, numbers)
+    made = [[x[k].item() if n else x[k] for x, n in zip(rows, numbers, strict=True)] for k in range(len(rows[0]))]
+    return [unflatten(structure, item) for item in made]
 
 
 def map_tensors(fn: Callable[[Tensor], Any], tree: Any) -> Any:

@@ -155,10 +155,12 @@ def _fits(
         return (row.source, row.axis) == (other.source, other.axis) and row.source.node not in place
     if key_of(node, []) != key_of(like, []) or len(node.inputs) != len(wanted):
         return False
-    for value, want in zip(node.inputs, wanted, strict=True):
+    for value, carried, want in zip(node.inputs, like.inputs, wanted, strict=True):
         have = _origin(graph, place, t, node, value)
         if t == 0 and want[0] == "before":
             if value.node in place or loop.first.setdefault(want[1:], value) != value:
+                return False
+            if graph.type(value) != graph.type(carried):
                 return False
         elif have != want:
             return False
