@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 from graphc.ir import Graph, Node
 from graphc.passes import forward_mode, reverse_mode, vectorize
+from graphc.passes.places import Places, Topological
 from graphc.passes.tools import in_subgraphs
 
-_EXPAND: dict[str, Callable[[Graph, Node], None]] = {
+_EXPAND: dict[str, Callable[[Graph, Node, Places], None]] = {
     "Grad": reverse_mode.expand,
     "Jvp": forward_mode.expand,
     "Vmap": vectorize.expand,
@@ -37,16 +38,18 @@ def without_requests(graph: Graph) -> Graph:
         return graph
     graph = graph.copy()
     for id in requests:
-        expand(graph, id)
+        expand(graph, id, Topological(graph))
     graph.prune()
     # The gradient of an If asks for gradients inside its branches.
     return in_subgraphs(graph, without_requests)
 
 
-def expand(graph: Graph, id: int) -> None:
-    """Put the nodes that a Grad, Jvp or Vmap node asks for in its place. Requests before it must be expanded already."""
+def expand(graph: Graph, id: int, place: Places) -> None:
+    """Put the nodes that a Grad, Jvp or Vmap node asks for in its place. Requests before it must be expanded already; `place`
+    says where nodes stand, each behind its operands.
+    """
     node, first = graph.node(id), graph.ids.next
-    _EXPAND[node.op.name](graph, node)
+    _EXPAND[node.op.name](graph, node, place)
     graph.note("made", (id,), range(first, graph.ids.next))
 
 

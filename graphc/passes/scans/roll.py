@@ -11,9 +11,10 @@ from graphc.ir.op import Scalar
 from graphc.ops.declared.scan import rows
 from graphc.ops.declared.transforms import REQUESTS
 from graphc.passes.autodiff import expand, without_requests
+from graphc.passes.places import Order
 from graphc.passes.scans.leaves import path_of, stacked_known, stacked_windows, window_of
 from graphc.passes.scans.loop import is_product, rearranges
-from graphc.passes.scans.turns import LEAST_TURNS, Course, Order, Turns
+from graphc.passes.scans.turns import LEAST_TURNS, Course, Turns
 from graphc.passes.tools import in_subgraphs
 
 #: Loops without a product of fewer nodes stay: they fuse to a kernel or two. So do longer ones that by element alone change
@@ -30,14 +31,14 @@ def roll_loops(graph: Graph) -> Graph:
     Where turns take gradients, these are expanded first.
     """
     graph = in_subgraphs(graph, roll_loops)
-    order = Order()
+    order = Order(graph)
     graph = _rolled(graph, order)
-    inner = _inner_requests(graph)
+    inner = _inner_requests(graph, order)
     if inner:
         graph = in_subgraphs(graph, without_requests).copy()
         for id in inner:
             first = graph.ids.next
-            expand(graph, id)
+            expand(graph, id, order)
             order.put(range(first, graph.ids.next), id)
         graph.prune()
         graph = _rolled(graph, order)
@@ -62,9 +63,11 @@ def _rolled(graph: Graph, order: Order) -> Graph:
     return graph
 
 
-def _inner_requests(graph: Graph) -> list[int]:
+def _inner_requests(graph: Graph, order: Order) -> list[int]:
     """Requests for gradients and the like, in order, up to the last of those of which there is one in each turn of a loop."""
-    requests = [graph.node(id) for id in sorted(n.id for n in graph.nodes() if n.op.name in REQUESTS)]
+    if "Receive" in graph.ops():
+        return []  # See `Places.near`.
+    requests = sorted((n for n in graph.nodes() if n.op.name in REQUESTS), key=lambda n: order(n.id))
     kinds = [(n.op.name, n.types, n.attrs.get("wrt"), len(n.inputs)) for n in requests]
     often = Counter(kinds)
     last = max((k for k, kind in enumerate(kinds) if often[kind] >= LEAST_TURNS), default=-1)

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphc.ir import Graph, Node, Value
 from graphc.ops.declared.transforms import REQUESTS
+from graphc.passes.places import Order
 from graphc.passes.scans.leaves import Leaves, can_stack, path_of, window_of
 
 #: Fewer turns stay as they are.
@@ -19,22 +20,6 @@ LEAST_TURNS = 8
 _BACK, _OPERANDS = 3, 4
 #: So many places are tried where the first turn may begin before the rest of a turn is given up.
 _TRIES = 4
-
-
-class Order:
-    """Where nodes stand in the program: by their ids, but for those that a pass has put in the place of others."""
-
-    def __init__(self) -> None:
-        self._places: dict[int, tuple[int, ...]] = {}
-
-    def __call__(self, id: int) -> tuple[int, ...]:
-        return self._places.get(id) or (id,)
-
-    def put(self, ids: range, at: int) -> None:
-        """New nodes stand where node `at` does."""
-        place = self(at)
-        for id in ids:
-            self._places[id] = (*place, id)
 
 
 @dataclass
@@ -173,9 +158,9 @@ class Course:
             live[low + far % size] -= 1
         borders = np.cumsum(live[:-1])
         crossing = borders[:size] + borders[size:] + always
-        # What the first turn has from before the loop is elsewhere than what others have: its nodes are of one kind with theirs.
+        # What the first turns have from before the loop is elsewhere than what others have: their nodes are of one kind.
         first = begin
-        while first > max(begin - size, 0) and self._are_alike(first - 1, first - 1 + size):
+        while first > max(begin - _BACK * size, 0) and self._are_alike(first - 1, first - 1 + size):
             first -= 1
 
         def cost(s: int) -> tuple[int, int, int]:
