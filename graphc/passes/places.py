@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from graphc.ir import Graph
+from graphc.ir import Graph, Node
 
 
 class Places(Protocol):
@@ -29,11 +29,17 @@ class Order:
             for id in each.made:
                 if id > source >= 0 and id in graph:
                     self._places.setdefault(id, (*self(source), id))
-        for node in graph.nodes():
-            self._put_before_readers(graph, node.id)
+        late = [p for id in graph.nx for p in graph.edges_into(id) if p > id]
+        for id in dict.fromkeys(late):
+            self._put_before_readers(graph, id)
 
     def __call__(self, id: int) -> tuple[float, ...]:
         return self._places.get(id) or (id,)
+
+    def nodes(self, graph: Graph) -> list[Node]:
+        """The nodes of a graph in this order."""
+        ids = sorted(graph.nx, key=self) if self._places else sorted(graph.nx)
+        return [graph.node(id) for id in ids]
 
     def put(self, ids: range, at: int) -> None:
         """New nodes stand where node `at` does."""

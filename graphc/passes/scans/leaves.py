@@ -60,9 +60,10 @@ def _is_known(node: Node, known: set[int]) -> bool:
         return node.attrs["value"].array is not None
     if node.op.name == "Fill":
         return True
+    if not node.inputs or node.inputs[0].node not in known:
+        return False
     return (
-        bool(node.inputs)
-        and all(v.node in known for v in node.inputs)
+        all(v.node in known for v in node.inputs)
         and not (node.op.effect or node.after or node.op.ref is None or node.graphs() or node.op.name == "TakePart")
         and len(node.types) == 1
         and node.type.size <= _KNOWN

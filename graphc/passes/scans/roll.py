@@ -46,7 +46,7 @@ def roll_loops(graph: Graph) -> Graph:
 
 
 def _rolled(graph: Graph, order: Order) -> Graph:
-    original, found = graph, True
+    found = True
     while found:
         found = False
         course = Course(graph, order)
@@ -54,7 +54,8 @@ def _rolled(graph: Graph, order: Order) -> Graph:
             for start in course.begins(begin, end, size):
                 loop = course.turns(graph, start, end, size)
                 if loop is not None and _pays(graph, loop):
-                    graph = graph.copy() if graph is original else graph
+                    # The course keeps the graph that it has seen.
+                    graph = graph if found else graph.copy()
                     _Roller(graph, loop, order).run()
                     graph.prune()
                     found = True

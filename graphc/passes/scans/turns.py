@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from graphc.passes.scans.leaves import Leaves, can_stack, path_of, window_of
 LEAST_TURNS = 8
 #: So many turns back a turn may look; so many operands are compared before turns are.
 _BACK, _OPERANDS = 3, 4
+#: More results than a node has; mixes numbers.
+_SLOTS, _PRIME = 1 << 10, 0x100000001B3
 #: So many places are tried where the first turn may begin before the rest of a turn is given up.
 _TRIES = 4
 
@@ -49,6 +52,8 @@ class Turns:
 
 def attributes(node: Node, graphs: dict[int, Any]) -> Any:
     """What is equal for attributes that mean the same; `graphs` remembers subgraphs."""
+    if not node.attrs:
+        return ()
     return tuple(
         (k, repr(v) if isinstance(v, float) else _meaning(v, graphs) if isinstance(v, Graph) else v)
         for k, v in node.attrs.items()
@@ -79,19 +84,36 @@ class Course:
     def __init__(self, graph: Graph, order: Order) -> None:
         self.graph = graph
         self.graphs: dict[int, Any] = {}
-        nodes = sorted(graph.nodes(), key=lambda n: order(n.id))
-        keys = {n.id: (n.op.name, attributes(n, self.graphs), n.types, len(n.inputs)) for n in nodes}
-        counts = Counter(keys.values())
-        fixed = ("Input", "Param")
-        alike = {id: counts[key] for id, key in keys.items() if key[0] not in fixed}
+        self._keys: dict[int, Any] = {}
+        nodes = order.nodes(graph)
+        inputs = {n.id: n for n in nodes if n.op.name in ("Input", "Param")}
+        counts = Counter((n.op.name, n.types) for n in nodes)
+        alike = {n.id: counts[n.op.name, n.types] for n in nodes if n.id not in inputs}
         self.leaves = Leaves(nodes, alike, LEAST_TURNS)
-        self.ids = [n.id for n in nodes if n.id not in self.leaves and n.op.name not in fixed]
-        self.keys = keys
+        self.ids = [n.id for n in nodes if n.id not in self.leaves and n.id not in inputs]
         self.at = {id: k for k, id in enumerate(self.ids)}
+        # What a turn reads from before the loop all turns read.
+        single = {id for id in inputs if len(graph.users(id)) < LEAST_TURNS}
+        breaks = [p for p, id in enumerate(self.ids) if any(v.node in single for v in graph.node(id).inputs)]
+        #: Places that may lie in turns: so many of them in a row that there may be enough turns.
+        self.near = [
+            p
+            for begin, end in pairwise([-1, *breaks, len(self.ids)])
+            for p in range(begin + 1, end if end - begin >= LEAST_TURNS - 1 else 0)
+        ]
+
+    def key(self, id: int) -> Any:
+        """What is equal for nodes of one kind."""
+        if id not in self._keys:
+            n = self.graph.node(id)
+            self._keys[id] = n.op.name, attributes(n, self.graphs), n.types, len(n.inputs)
+        return self._keys[id]
 
     def runs(self) -> Iterator[tuple[int, int, int]]:
         """(begin, end, size): from begin to end the nodes are equal to those `size` further back, but for the first `size`."""
         count = len(self.ids)
+        if not self.near:
+            return
         kinds, values, ways = self._tables()
         for size in self._sizes(kinds, values, ways):
             if (LEAST_TURNS - 1) * size > count:
@@ -107,21 +129,26 @@ class Course:
     def _tables(self) -> tuple[Any, list[Any], list[Any]]:
         """Of each node a number for its kind, and of its operands numbers for which they are, and how far back they are made."""
         numbers: dict[Any, int] = {}
-
-        def number(key: Any) -> int:
-            return numbers.setdefault(key, len(numbers))
-
-        count = len(self.ids)
-        kinds = np.zeros(count, np.int64)
-        values = [np.full(count, -1, np.int64) for _ in range(_OPERANDS)]
-        ways = [np.full(count, -1, np.int64) for _ in range(_OPERANDS)]
-        for p, id in enumerate(self.ids):
-            kinds[p] = number(self.keys[id])
-            for i, v in enumerate(self.graph.node(id).inputs[:_OPERANDS]):
-                values[i][p] = which = number(self.leaf(v) or v)
-                place = self.at.get(v.node)
-                ways[i][p] = -2 - which if place is None else (p - place) * 64 + v.slot
-        return kinds, values, ways
+        count, graph, at = len(self.ids), self.graph, self.at
+        kinds = list(range(-1, -1 - count, -1))
+        for p in self.near:
+            kinds[p] = numbers.setdefault(self.key(self.ids[p]), len(numbers))
+        values = [[-1] * count for _ in range(_OPERANDS)]
+        ways = [[-1] * count for _ in range(_OPERANDS)]
+        leaves: dict[Any, int] = {}
+        for p in self.near:
+            for i, v in enumerate(graph.node(self.ids[p]).inputs[:_OPERANDS]):
+                number = v.node * _SLOTS + v.slot
+                place = at.get(v.node)
+                if place is None:
+                    leaf = self.leaf(v)
+                    if leaf is not None:
+                        number = -2 - leaves.setdefault(leaf, len(leaves))
+                    ways[i][p] = -2 - number if number >= 0 else number
+                else:
+                    ways[i][p] = (p - place) * _SLOTS + v.slot
+                values[i][p] = number
+        return np.array(kinds), [np.array(v) for v in values], [np.array(w) for w in ways]
 
     def leaf(self, value: Value) -> tuple[Any, ...] | None:
         """What is equal for leaves of which turns may have different ones."""
@@ -134,12 +161,14 @@ class Course:
     def _sizes(self, kinds: Any, values: list[Any], ways: list[Any]) -> list[int]:
         """How many nodes a turn may have: how far apart nodes are that are alike."""
         found: Counter[int] = Counter()
-        for table in (kinds[None], np.stack((kinds, *values)), np.stack((kinds, *ways))):
-            last: dict[bytes, int] = {}
-            for p, key in enumerate(map(bytes, np.ascontiguousarray(table.T))):
-                if key in last:
-                    found[p - last[key]] += 1
-                last[key] = p
+        for table in ((kinds,), (kinds, *values), (kinds, *ways)):
+            mixed = np.zeros(len(kinds), np.int64)
+            for column in table:
+                mixed = mixed * _PRIME + column
+            order = np.argsort(mixed, kind="stable")
+            gaps = np.diff(order)[np.diff(mixed[order]) == 0]
+            sizes, often = np.unique(gaps, return_counts=True)
+            found.update(dict(zip(sizes.tolist(), often.tolist(), strict=True)))
         return sorted(size for size, often in found.items() if often >= LEAST_TURNS - 2)
 
     # ---- turns
@@ -169,7 +198,7 @@ class Course:
         return [*sorted(range(first, begin), key=cost)[:_TRIES], *sorted(range(begin, begin + size), key=cost)[:1]]
 
     def _are_alike(self, p: int, q: int) -> bool:
-        return self.keys[self.ids[p]] == self.keys[self.ids[q]]
+        return bool(self.key(self.ids[p]) == self.key(self.ids[q]))
 
     def turns(self, graph: Graph, begin: int, end: int, size: int) -> Turns | None:
         """The turns from `begin` on, as many as are equal; None if they are too few. `graph` may have changed elsewhere."""
@@ -218,7 +247,7 @@ class _Finder:
 
     def fits(self, loop: Turns, t: int, node: Node, like: Node, wanted: Sequence[Any]) -> bool:
         """Whether a node of turn t does what the one `like` it does, whose operands come from where it is `wanted`."""
-        if node.after or node.op.name in REQUESTS or self.course.keys[node.id] != self.course.keys[like.id]:
+        if node.after or node.op.name in REQUESTS or self.course.key(node.id) != self.course.key(like.id):
             return False
         if node.op.effect and not _may_repeat(node, wanted):
             return False
