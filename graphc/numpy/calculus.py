@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
@@ -186,7 +188,7 @@ def _slid(x: Tensor, y: Tensor, before: int, after: int) -> Tensor:
     ends = [ops.zeros((n,), x.dtype) for n in (before, after)]
     wide = ops.concat([t for t in (ends[0], x, ends[1]) if t.size], 0)
     size = wide.size - y.size + 1
-    windows = ops.stack([wide[k : k + size] for k in range(y.size)])
+    windows = ops.gather(wide, Tensor(np.add.outer(np.arange(y.size), np.arange(size))), 0)
     return ops.reduce_sum(ops.mul(windows, ops.expand_dims(y, 1)), 0)
 
 

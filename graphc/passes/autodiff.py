@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 from graphc.ir import Graph, Node
 from graphc.passes import forward_mode, reverse_mode, vectorize
+from graphc.passes.places import Places, Topological
 from graphc.passes.tools import in_subgraphs
 
-_EXPAND: dict[str, Callable[[Graph, Node], None]] = {
+_EXPAND: dict[str, Callable[[Graph, Node, Places], None]] = {
     "Grad": reverse_mode.expand,
     "Jvp": forward_mode.expand,
     "Vmap": vectorize.expand,
@@ -24,24 +25,32 @@ def autodiff(graph: Graph) -> Graph:
 
     Raises GradientError GC150 for an op without gradient on the way.
     """
-    return _drop_boundaries(_expanded(graph))
+    return _drop_boundaries(without_requests(graph))
 
 
-def _expanded(graph: Graph) -> Graph:
+def without_requests(graph: Graph) -> Graph:
+    """Expand all Grad, Jvp and Vmap nodes, in subgraphs too."""
     if graph.ops().isdisjoint(_EXPAND):
         return graph
-    graph = in_subgraphs(graph, _expanded)
+    graph = in_subgraphs(graph, without_requests)
     requests = [n.id for n in graph if n.op.name in _EXPAND]
     if not requests:
         return graph
     graph = graph.copy()
     for id in requests:
-        node, first = graph.node(id), graph.ids.next
-        _EXPAND[node.op.name](graph, node)
-        graph.note("made", (id,), range(first, graph.ids.next))
+        expand(graph, id, Topological(graph))
     graph.prune()
     # The gradient of an If asks for gradients inside its branches.
-    return in_subgraphs(graph, _expanded)
+    return in_subgraphs(graph, without_requests)
+
+
+def expand(graph: Graph, id: int, place: Places) -> None:
+    """Put the nodes that a Grad, Jvp or Vmap node asks for in its place. Requests before it must be expanded already; `place`
+    says where nodes stand, each behind its operands.
+    """
+    node, first = graph.node(id), graph.ids.next
+    _EXPAND[node.op.name](graph, node, place)
+    graph.note("made", (id,), range(first, graph.ids.next))
 
 
 def _drop_boundaries(graph: Graph) -> Graph:

@@ -14,19 +14,20 @@ from collections.abc import Sequence
 
 from graphc.ir import Builder, Graph, Node, NodeView, Origin, Value
 from graphc.ir.op import NoGrad
+from graphc.passes.places import Places
 from graphc.passes.reverse_mode import accumulate, between, gradients_of, node_gradient
 
 
-def expand(graph: Graph, jvp: Node) -> None:
+def expand(graph: Graph, jvp: Node, place: Places) -> None:
     """Replace one Jvp node. Raises GradientError GC150 for an op without gradient on the way."""
     count, wrt = jvp.attrs["ys"], jvp.attrs["wrt"]
     ys, given, cut = jvp.inputs[:count], jvp.inputs[count : count + len(wrt)], jvp.inputs[count + len(wrt) :]
     wanted = [cut[i] for i in wrt]
-    path = between(graph, ys, cut, wanted)
+    path = between(graph, ys, cut, wanted, place)
     tangents: dict[Value, Value] = dict(zip(wanted, given, strict=True))
     stop = set(cut)
     builder = Builder(graph, jvp.region, jvp.scope, jvp.loc, origin=Origin("autodiff"))
-    for id in [i for i in graph.order() if i in path]:
+    for id in sorted(path, key=place):
         node = graph.node(id)
         builder.fwd, builder.loc, builder.scope = id, node.loc, node.scope
         used = {v for user in graph.users(id) for v in graph.node(user).inputs}

@@ -17,14 +17,15 @@ from collections.abc import Callable, Sequence
 from graphc.errors import GradientError
 from graphc.ir import Builder, Graph, Node, NodeView, Origin, Value
 from graphc.ir.op import NoGrad
+from graphc.passes.places import Places
 
 
-def expand(graph: Graph, grad: Node) -> None:
+def expand(graph: Graph, grad: Node, place: Places) -> None:
     """Replace one Grad node. Raises GradientError GC150 for an op without gradient on the way."""
     count = grad.attrs["ys"]
     ys, sens, cut = grad.inputs[:count], grad.inputs[count : 2 * count], grad.inputs[2 * count :]
     wanted = [cut[i] for i in grad.attrs["wrt"]]
-    path = between(graph, ys, cut, wanted)
+    path = between(graph, ys, cut, wanted, place)
     adjoints: dict[Value, Value] = {}
     builder = Builder(graph, "backward", grad.scope, grad.loc, origin=Origin("autodiff"))
     for y, s in zip(ys, sens, strict=True):
@@ -32,7 +33,7 @@ def expand(graph: Graph, grad: Node) -> None:
     stop, targets = set(cut), set(wanted)
     whole: set[Value] = set()
     received: list[int] = []
-    for id in reversed([i for i in graph.order() if i in path]):
+    for id in sorted(path, key=place, reverse=True):
         node = graph.node(id)
         builder.fwd, builder.loc, builder.scope = id, node.loc, node.scope
         dys = [
@@ -65,23 +66,25 @@ def expand(graph: Graph, grad: Node) -> None:
     graph.replace_node(grad.id, results, "Grad")
 
 
-def between(graph: Graph, ys: tuple[Value, ...], cut: tuple[Value, ...], wanted: list[Value]) -> set[int]:
+def between(
+    graph: Graph, ys: tuple[Value, ...], cut: tuple[Value, ...], wanted: list[Value], place: Places
+) -> set[int]:
     """The nodes on a way from a wanted value to an output that does not pass through the cut."""
     stop = set(cut)
+    low = min((place(v.node) for v in wanted), default=()) if place.near else ()
     back: set[int] = set()
     stack = [y.node for y in ys if y not in stop]
     while stack:
         id = stack.pop()
-        if id in back:
+        if id in back or place(id) < low:
             continue
         back.add(id)
         stack += [v.node for v in graph.node(id).inputs if v not in stop]
     reached: set[int] = set()
     targets = set(wanted)
-    for id in graph.order():
-        if id in back and graph.node(id).op.name == "Receive":
-            reached.add(id)
-        if id in back and any(v in targets or (v not in stop and v.node in reached) for v in graph.node(id).inputs):
+    for id in sorted(back, key=place):
+        node = graph.node(id)
+        if node.op.name == "Receive" or any(v in targets or (v not in stop and v.node in reached) for v in node.inputs):
             reached.add(id)
     return reached
 

@@ -15,9 +15,10 @@ from graphc.errors import InternalError
 from graphc.ir import Builder, Graph, Node, Origin, Value
 from graphc.ir.builder import fresh
 from graphc.ops.declared.batching import Mapped, rule_of
+from graphc.passes.places import Places
 
 
-def expand(graph: Graph, vmap: Node) -> None:
+def expand(graph: Graph, vmap: Node, _: Places) -> None:
     """Replace one Vmap node, whose body holds no requests any more."""
     builder = Builder(graph, vmap.region, vmap.scope, vmap.loc, origin=Origin("autodiff"))
     size, body = vmap.attrs["size"], vmap.attrs["body"]

@@ -220,6 +220,47 @@ def test_slopes_at_random():
         ops.rrelu(x, 0.5, 0.1)
 
 
+def of_alignments(log_probs, targets, given, wanted):
+    """The losses, by a sum over states one after the other in float64."""
+    losses = []
+    for n in range(log_probs.shape[1]):
+        states = [0]
+        for label in targets[n, : wanted[n]]:
+            states += [label, 0]
+        alpha = np.full(len(states), -np.inf)
+        alpha[0] = 0
+        for t in range(given[n]):
+            ways = [alpha, np.append(-np.inf, alpha[:-1])]
+            skips = [k > 1 and s != 0 and s != states[k - 2] for k, s in enumerate(states)]
+            ways.append(np.where(skips, np.append([-np.inf] * 2, alpha)[: len(states)], -np.inf))
+            alpha = np.logaddexp.reduce(ways) + log_probs[t, n, states]
+        losses.append(-np.logaddexp.reduce(alpha[-2:]))
+    return np.array(losses)
+
+
+def test_ctc_is_one_loop_of_any_length():
+    """One graph, whatever the length; and classes that cannot be leave the losses of others and all gradients finite."""
+    rng = np.random.default_rng(0)
+
+    def loss(x, *others):
+        losses = ops.ctc_loss(ops.log_softmax(x, 2), *others, 0, "none")[0]
+        return losses.sum(), losses
+
+    sizes = set()
+    for steps in (16, 300):
+        x = rng.normal(size=(steps, 3, 5))
+        x[::3, :, 4] = -np.inf
+        targets, given, wanted = int32([1, 1, 4], [2, 3, 2], [4, 0, 0]), int32(steps, steps - 5, 9), int32(3, 3, 1)
+        args = (x, targets, given, wanted)
+        step = graphc.compile(Of(lambda *xs: ops.value_and_grad(loss, 0, has_aux=True)(*xs)), *args)
+        (_, losses), gradient = step(*args)
+        log_probs = x - np.log(np.exp(x).sum(2, keepdims=True))
+        np.testing.assert_allclose(losses.asnumpy(), of_alignments(log_probs, *args[1:]), rtol=1e-10)
+        assert np.isfinite(gradient.asnumpy()).all()
+        sizes.add(len(step.graph))
+    assert len(sizes) == 1
+
+
 def test_ctc_of_lengths_and_classes_out_of_range():
     x = Tensor(np.log(np.full((4, 5, 3), 1 / 3, np.float32)))
     targets = Tensor(int32([1, 2], [1, 1], [7, 0], [1, 9], [1, 2]))

@@ -9,6 +9,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.control import scan
 from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.create import full
 from graphc.ops.functional.dynamic import known_values
@@ -41,6 +42,8 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 #: The logarithm of what is impossible: sums and differences of it stay numbers, so gradients do.
 _NEVER = -1e30
+#: Logarithms of probabilities of blanks [N, S + 1] and labels [N, S], of which each target has as many as it is long.
+_States = tuple[Tensor, Tensor]
 
 
 def ctc_loss(
@@ -60,7 +63,7 @@ def ctc_loss(
     gradient; NaN for classes out of range, and where only a compiled step knows the lengths for these, too.
     log_alpha: [N, T, 2 S + 1], which has no gradient; -inf beyond the lengths.
     The gradient for log_probs is that for numbers under a log_softmax: exp(log_probs) less the share of each class.
-    In a compiled step the recursion over T is unrolled. Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError.
+    In a compiled step the recursion over T is one loop. Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError.
     """
     x, labels = as_tensor(log_probs, "ctc_loss: log_probs"), as_tensor(targets, "ctc_loss: targets")
     given, wanted = (
@@ -73,10 +76,10 @@ def ctc_loss(
     inside = less(Tensor(np.arange(count, dtype=np.int32)), length)
     in_range = logical_and(greater_equal(labels, 0), less(labels, classes))
     # A normalized distribution has the sum 1: this adds its gradient, and nothing else.
-    active = less(Tensor(np.arange(steps, dtype=np.int32)[:, None]), given)
-    total = reduce_sum(select(expand_dims(active, 2), exp(x), 0.0), (0, 2))
-    alphas = _alphas(x, select(logical_and(inside, in_range), labels, blank), given, blank)
-    loss = neg(_at_end(alphas[-1], length))
+    active = expand_dims(less(Tensor(np.arange(steps, dtype=np.int32)[:, None]), given), 2)
+    total = reduce_sum(select(active, exp(x), 0.0), (0, 2))
+    end, every = _alphas(x, select(logical_and(inside, in_range), labels, blank), active, blank)
+    loss = neg(_at_end(end, length))
     impossible = greater(loss, -_NEVER / 2)
     loss = add(loss, sub(total, stop_gradient(total)))
     loss = select(impossible, 0.0 if zero_infinity else float("inf"), loss)
@@ -84,9 +87,9 @@ def ctc_loss(
     sound = logical_and(sound, logical_and(greater_equal(wanted, 0), less_equal(wanted, count)))
     sound = logical_and(sound, _every(logical_not(logical_and(inside, logical_not(in_range)))))
     loss = select(sound, loss, float("nan"))
-    table = stop_gradient(stack(alphas[1:], 1))
+    table = stop_gradient(_interleaved(every))
     states = Tensor(np.arange(2 * count + 1, dtype=np.int32))
-    seen = logical_and(expand_dims(less_equal(states, mul(length, 2)), 1), expand_dims(transpose(active, (1, 0)), 2))
+    seen = logical_and(expand_dims(less_equal(states, mul(length, 2)), 1), transpose(active, (1, 0, 2)))
     table = select(logical_and(seen, greater(table, _NEVER / 2)), table, -float("inf"))
     if reduction == "mean":
         loss = div(loss, cast_to(maximum(wanted, 1), x.tensor_type.dtype))
@@ -142,43 +145,35 @@ def _check_lengths(name: str, lengths: Tensor, most: int, of: str) -> None:
         )
 
 
-def _alphas(x: Tensor, labels: Tensor, given: Tensor, blank: int) -> list[Tensor]:
-    """The logarithms of the probabilities [N, 2 S + 1] of all beginnings: of none, and of those up to each time.
+def _alphas(x: Tensor, labels: Tensor, active: Tensor, blank: int) -> tuple[_States, _States]:
+    """The logarithms of the probabilities of all beginnings: up to the end, and, stacked, up to each time.
 
-    States are a blank, a label, a blank, and so on. From each one stays, goes on, or leaves out the blank between two labels
-    that differ. Beyond its end a sequence keeps its last state.
+    Around each label stands a blank. From a state one stays, goes on, or leaves out the blank between two labels that differ.
+    Where it is not `active`, bool[T, N, 1], a sequence keeps its last states.
     """
     steps, n, _ = x.shape
-    states = 2 * labels.shape[1] + 1
-    between = full((n, 1, labels.shape[1]), blank, dtype=labels.dtype)
-    with_blanks = reshape(stack([between[:, 0], labels], 2), (n, states - 1))
-    with_blanks = concat([with_blanks, full((n, 1), blank, dtype=labels.dtype)], 1)
-    seen = gather_elements(x, 2, broadcast_to(expand_dims(with_blanks, 0), (steps, n, states)))
-    skips = logical_and(
-        not_equal(getitem(with_blanks, (slice(None), slice(2, None))), blank),
-        not_equal(
-            getitem(with_blanks, (slice(None), slice(2, None))), getitem(with_blanks, (slice(None), slice(0, -2)))
-        ),
-    )
-    none = np.full((n, states), _NEVER)
-    none[:, 0] = 0
-    alphas = [Tensor(none.astype(x.tensor_type.numpy))]
-    begin = none.copy()
-    begin[:, 1:2] = 0
-    never = {k: Tensor(np.full((n, min(k, states)), _NEVER).astype(x.tensor_type.numpy)) for k in (1, 2)}
-    for t in range(steps):
-        before = alphas[-1]
-        if t == 0:
-            reached = Tensor(begin.astype(x.tensor_type.numpy))
-        elif states == 1:
-            reached = before
-        else:
-            next_one = concat([never[1], getitem(before, (slice(None), slice(0, -1)))], 1)
-            skipped = select(skips, getitem(before, (slice(None), slice(0, -2))), _NEVER)
-            reached = _log_sum(before, next_one, concat([never[2], skipped], 1))
-        made = add(reached, getitem(seen, t))
-        alphas.append(select(greater(expand_dims(given, 1), t), made, before))
-    return alphas
+    count, dtype = labels.shape[1], x.tensor_type.numpy
+    of_blank = maximum(getitem(x, (slice(None), slice(None), slice(blank, blank + 1))), _NEVER)
+    of_labels = maximum(gather_elements(x, 2, broadcast_to(expand_dims(labels, 0), (steps, n, count))), _NEVER)
+    before = concat([full((n, 1), blank, dtype=labels.dtype), labels], 1)
+    skips = logical_and(not_equal(labels, blank), not_equal(labels, getitem(before, (slice(None), slice(0, count)))))
+    never = Tensor(np.full((n, 1), _NEVER, dtype))
+
+    def turn(states: _States, seen: tuple[Tensor, Tensor, Tensor]) -> tuple[_States, _States]:
+        blanks, marks = states
+        blank_now, label_now, goes_on = seen
+        coming = concat([never, marks], 1)
+        skipped = select(skips, getitem(coming, (slice(None), slice(0, count))), _NEVER)
+        next_blanks = add(_log_sum(blanks, coming), blank_now)
+        next_marks = add(_log_sum(marks, getitem(blanks, (slice(None), slice(0, count))), skipped), label_now)
+        made = select(goes_on, next_blanks, blanks), select(goes_on, next_marks, marks)
+        return made, made
+
+    begin = np.full((n, count + 1), _NEVER, dtype)
+    begin[:, 0] = 0
+    none = Tensor(begin), Tensor(np.full((n, count), _NEVER, dtype))
+    made: tuple[_States, _States] = scan(turn, none, (of_blank, of_labels, active))
+    return made
 
 
 def _log_sum(*parts: Tensor) -> Tensor:
@@ -193,13 +188,23 @@ def _log_sum(*parts: Tensor) -> Tensor:
     return add(log(total), largest)
 
 
-def _at_end(alpha: Tensor, length: Tensor) -> Tensor:
+def _at_end(states: _States, length: Tensor) -> Tensor:
     """[N]: the two states in which a target [N, 1] long may end."""
-    numbers = Tensor(np.arange(alpha.shape[1], dtype=np.int32))
-    last = reduce_sum(select(equal(numbers, mul(length, 2)), alpha, 0.0), 1)
-    label = select(equal(numbers, sub(mul(length, 2), 1)), alpha, 0.0)
-    label_end = select(greater(reshape(length, (-1,)), 0), reduce_sum(label, 1), _NEVER)
-    return _log_sum(last, label_end)
+    blanks, marks = states
+    numbers = Tensor(np.arange(blanks.shape[1], dtype=np.int32))
+    last = reduce_sum(select(equal(numbers, length), blanks, 0.0), 1)
+    labels = getitem(numbers, slice(1, None))
+    label = reduce_sum(select(equal(labels, length), marks, 0.0), 1)
+    return _log_sum(last, select(greater(reshape(length, (-1,)), 0), label, _NEVER))
+
+
+def _interleaved(states: _States) -> Tensor:
+    """[N, T, 2 S + 1]: a blank, a label, a blank, and so on."""
+    blanks, marks = states
+    steps, n, count = blanks.shape
+    filled = concat([marks, full((steps, n, 1), _NEVER, dtype=marks.dtype)], 2)
+    both = reshape(stack([blanks, filled], 3), (steps, n, 2 * count))
+    return transpose(getitem(both, (slice(None), slice(None), slice(0, 2 * count - 1))), (1, 0, 2))
 
 
 def ctc_greedy_decoder(

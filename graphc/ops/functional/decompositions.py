@@ -10,6 +10,7 @@ from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.complex import conj
+from graphc.ops.functional.control import scan
 from graphc.ops.functional.core import call, cast
 from graphc.ops.functional.create import eye, zeros
 from graphc.ops.functional.elementwise import add, equal, less, mul, neg, sqrt, square, sub
@@ -17,7 +18,7 @@ from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_sum
-from graphc.ops.functional.shapes import broadcast_to, reshape, swapaxes
+from graphc.ops.functional.shapes import broadcast_to, moveaxis, reshape, swapaxes
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.solve import inverse, matrices, whole
 from graphc.ops.tensor.call import call as call_op
@@ -52,34 +53,33 @@ def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
     The gradient is NaN where a column has zeros only below the diagonal on the way: the sign of R jumps there.
     """
     rows, columns = _float_matrices("geqrf", input)
-    least = min(rows, columns)
-    x, vectors, factors = input, [], []
-    places = np.arange(rows)
-    for k in range(least):
-        column = getitem(x, (..., slice(k, k + 1)))
-        top = getitem(column, (..., slice(k, k + 1), slice(None)))
-        tail = select(Tensor((places > k)[:, None]), column, 0.0)
+    least, lead = min(rows, columns), input.shape[:-2]
+    if not least:
+        return input.value(), zeros((*lead, 0), input.dtype)
+
+    def turn(x: Tensor, at: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        across, here, behind, last = at
+        column = reduce_sum(select(across, x, 0.0), -1, True)
+        top = reduce_sum(select(here, column, 0.0), -2, True)
+        tail = select(behind, column, 0.0)
         rest = reduce_sum(square(tail), -2, True)
         flat = equal(rest, 0.0)
         length = sqrt(select(flat, 1.0, add(square(top), rest)))
         beta = select(less(top, 0.0), length, neg(length))
         # Without a tail there is no reflection, and with the smallest one there is: no gradient, but of the last row.
-        still = 0.0 if k == rows - 1 else mul(sqrt(rest), 0.0)
+        still = mul(sqrt(select(last, 1.0, rest)), 0.0)
         tau = select(flat, still, div(sub(beta, top), beta))
-        v = add(
-            div(tail, select(flat, 1.0, sub(top, beta))), Tensor((places == k).astype(x.tensor_type.numpy)[:, None])
-        )
-        x = _reflected(x, v, tau)
-        vectors.append(v)
-        factors.append(reshape(tau, (*tau.shape[:-2], 1)))
-    lead = input.shape[:-2]
-    if not least:
-        return input.value(), zeros((*lead, 0), input.dtype)
-    packed = concat(vectors, -1)
+        v = add(div(tail, select(flat, 1.0, sub(top, beta))), cast(here, x.dtype))
+        return _reflected(x, v, tau), (v, tau)
+
+    turns, places = np.arange(least)[:, None], np.arange(rows)
+    masks = (turns == np.arange(columns))[:, None], (turns == places)[..., None], (turns < places)[..., None]
+    x, (vectors, factors) = scan(turn, input.value(), tuple(map(Tensor, (*masks, turns == rows - 1))))
+    packed = reshape(moveaxis(vectors, 0, -1), (*lead, rows, least))
     if columns > least:
         packed = concat((packed, zeros((*lead, rows, columns - least), input.dtype)), -1)
     below = Tensor(np.arange(rows)[:, None] > np.arange(columns))
-    return select(below, packed, x), concat(factors, -1)
+    return select(below, packed, x), reshape(moveaxis(factors, 0, -1), (*lead, least))
 
 
 def _with_reflections(owner: str, packed: Tensor, tau: Tensor, x: Tensor, first: bool) -> Tensor:

@@ -1,215 +1,130 @@
-"""A Python `for` over the rows of a tensor leaves equal turns in the graph: they become one Scan."""
+"""What a Python `for` or `while` leaves in the graph, equal turns, becomes one Scan."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
 from graphc.ir.builder import fresh
+from graphc.ir.op import Scalar
 from graphc.ops.declared.scan import rows
 from graphc.ops.declared.transforms import REQUESTS
-from graphc.passes.scans.loop import is_product, key_of
+from graphc.passes.autodiff import expand, without_requests
+from graphc.passes.places import Order
+from graphc.passes.scans.leaves import path_of, stacked_known, stacked_windows, window_of
+from graphc.passes.scans.loop import is_product, rearranges
+from graphc.passes.scans.turns import LEAST_TURNS, Course, Turns
 from graphc.passes.tools import in_subgraphs
 
-#: Fewer turns stay as they are; and loops of so few nodes without a product, which fuse to a kernel or two.
-_LEAST_TURNS, _LEAST_NODES = 8, 256
-#: Nodes that are the same wherever they stand.
-_FIXED = frozenset({"Constant", "Fill"})
+#: Loops without a product of fewer nodes stay: they fuse to a kernel or two. So do longer ones that by element alone change
+#: more elements than are near: one kernel keeps what turns would read and write.
+_LEAST_NODES, _LEAST_SCALARS, _LARGE = 64, 2048, 1 << 14
 
 
 def roll_loops(graph: Graph) -> Graph:
-    """Make one Scan of turns that do the same with one row of a tensor after the other, and with what the turn before made.
+    """Make one Scan of turns that do the same: with the next rows of tensors, other numbers, and what turns before have made.
 
     before:  %3 = Slice(%0) {row 0}   %4 = Tanh(%3 + %1)   %5 = Slice(%0) {row 1}   %6 = Tanh(%5 + %4)   ...
     after:   %9 = Scan(%1, %0) {body: (h, x) -> tanh(x + h)}
+
+    Where turns take gradients, these are expanded first.
     """
-    if "Slice" not in graph.ops():
-        return graph
-    original = graph = in_subgraphs(graph, roll_loops)
-    while True:
-        loop = next(_found(graph), None)
-        if loop is None:
-            return graph
-        graph = graph.copy() if graph is original else graph
-        _Roller(graph, loop).run()
+    graph = in_subgraphs(graph, roll_loops)
+    order = Order(graph)
+    graph = _rolled(graph, order)
+    inner = _inner_requests(graph, order)
+    if inner:
+        graph = in_subgraphs(graph, without_requests).copy()
+        for id in inner:
+            first = graph.ids.next
+            expand(graph, id, order)
+            order.put(range(first, graph.ids.next), id)
         graph.prune()
+        graph = _rolled(graph, order)
+    return graph
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A Slice of one place along an axis of a value."""
-
-    source: Value
-    axis: int
-    at: int
-
-
-@dataclass
-class _Turns:
-    """Equal turns: number t has nodes `nodes[t]`.
-
-    `inputs[j]` says of each operand of node j of a turn where it comes from: ("same", k, slot) node k of the turn,
-    ("before", k, slot) that of the turn before, ("row", ) a row, ("outer", value). `first` has what "before" is in turn 0.
-    """
-
-    nodes: list[list[Node]]
-    inputs: list[list[tuple[Any, ...]]]
-    step: int
-    first: dict[tuple[int, int], Value] = field(default_factory=dict)
-
-
-def _row(graph: Graph, node: Node) -> _Row | None:
-    if node.op.name != "Slice" or set(node.attrs["step"]) != {1}:
-        return None
-    whole, part = graph.type(node.inputs[0]).shape, node.type.shape
-    axes = [a for a, (n, m) in enumerate(zip(whole, part, strict=True)) if n != m]
-    if len(axes) != 1 or part[axes[0]] != 1:
-        return None
-    return _Row(node.inputs[0], axes[0], node.attrs["begin"][axes[0]])
-
-
-def _program_order(graph: Graph, node: Node) -> tuple[int, int]:
-    """Where a node stands: a row of a loop's stack right before who reads it first."""
-    first, back = node, 0
-    while first.origin is not None and first.origin.made_by == "roll_loops" and first.op.name in ("Slice", "Reshape"):
-        users = graph.users(first.id)
-        if not users:
-            break
-        first, back = graph.node(min(users)), back - 1
-    return first.id, back
-
-
-def _found(graph: Graph) -> Iterator[_Turns]:
-    """Loops that can be rolled."""
-    rows = [row for node in graph.nodes() if (row := _row(graph, node)) is not None]
-    if not rows or max(Counter((row.source, row.axis) for row in rows).values()) < _LEAST_TURNS:
-        return
-    sequence = sorted(graph.nodes(), key=lambda n: _program_order(graph, n))
-    sequence = [n for n in sequence if n.op.name not in _FIXED and n.op.name not in ("Input", "Param")]
-    places: dict[tuple[Value, int], dict[int, int]] = {}
-    for position, node in enumerate(sequence):
-        row = _row(graph, node)
-        if row is not None:
-            places.setdefault((row.source, row.axis), {}).setdefault(row.at, position)
-    for found in places.values():
-        for run in _runs(list(found.items())):
-            for begin in (0, 1):  # The first turn may be another one.
-                loop = _turns(graph, sequence, run[begin:])
+def _rolled(graph: Graph, order: Order) -> Graph:
+    found = True
+    while found:
+        found = False
+        course = Course(graph, order)
+        for begin, end, size in course.runs():
+            for start in course.begins(begin, end, size):
+                loop = course.turns(graph, start, end, size)
                 if loop is not None and _pays(graph, loop):
-                    yield loop
+                    # The course keeps the graph that it has seen.
+                    graph = graph if found else graph.copy()
+                    _Roller(graph, loop, order).run()
+                    graph.prune()
+                    found = True
+                if loop is not None:
                     break
+    return graph
 
 
-def _runs(rows: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """Of (row, position): those of rows next to each other, upwards or downwards, at equal distances."""
-    start = 0
-    while start + _LEAST_TURNS <= len(rows):
-        (a, p), (b, q) = rows[start : start + 2]
-        end = start + 1
-        while end < len(rows) and (rows[end][0] - rows[end - 1][0], rows[end][1] - rows[end - 1][1]) == (b - a, q - p):
-            end += 1
-        if abs(b - a) == 1 and end - start >= _LEAST_TURNS:
-            yield rows[start:end]
-        start = max(end - 1, start + 1)
+def _inner_requests(graph: Graph, order: Order) -> list[int]:
+    """Requests for gradients and the like, in order, up to the last of those of which there is one in each turn of a loop."""
+    if "Receive" in graph.ops():
+        return []  # See `Places.near`.
+    requests = sorted((n for n in graph.nodes() if n.op.name in REQUESTS), key=lambda n: order(n.id))
+    kinds = [(n.op.name, n.types, n.attrs.get("wrt"), len(n.inputs)) for n in requests]
+    often = Counter(kinds)
+    last = max((k for k, kind in enumerate(kinds) if often[kind] >= LEAST_TURNS), default=-1)
+    return [n.id for n in requests[: last + 1]]
 
 
-def _turns(graph: Graph, sequence: Sequence[Node], run: Sequence[tuple[int, int]]) -> _Turns | None:
-    """The turns that begin with these rows, as many as are equal; None if they are too few."""
-    if len(run) < _LEAST_TURNS:
-        return None
-    step, size = run[1][0] - run[0][0], run[1][1] - run[0][1]
-    windows = [list(sequence[p : p + size]) for _, p in run]
-    windows = windows if len(windows[-1]) == size else windows[:-1]
-    place = {n.id: (t, j) for t, nodes in enumerate(windows) for j, n in enumerate(nodes)}
-    wanted = [[_origin(graph, place, 1, node, v) for v in node.inputs] for node in windows[1]]
-    loop = _Turns([], wanted, step)
-    for t, nodes in enumerate(windows):
-        if not all(_fits(graph, place, loop, t, node, windows[1][j], wanted[j]) for j, node in enumerate(nodes)):
-            break
-        loop.nodes.append(nodes)
-    return loop if len(loop.nodes) >= _LEAST_TURNS and not _is_seen(graph, loop) else None
-
-
-def _origin(graph: Graph, place: dict[int, tuple[int, int]], t: int, node: Node, value: Value) -> tuple[Any, ...]:
-    """Where an operand of a node of turn t comes from."""
-    turn, k = place.get(value.node, (-1, 0))
-    if turn == t:
-        return ("same", k, value.slot)
-    if turn == t - 1 and t > 0:
-        return ("before", k, value.slot)
-    maker = graph.node(value.node)
-    return ("outer", key_of(maker, []), value.slot) if maker.op.name in _FIXED else ("outer", value)
-
-
-def _fits(
-    graph: Graph, place: dict[int, tuple[int, int]], loop: _Turns, t: int, node: Node, like: Node, wanted: list[Any]
-) -> bool:
-    """Whether a node of turn t does what one of turn 1 does."""
-    if node.op is not like.op or node.op.effect or node.after or node.types != like.types or node.op.name in REQUESTS:
-        return False
-    row, other = _row(graph, node), _row(graph, like)
-    if row is not None and other is not None and row.at - other.at == (t - 1) * loop.step:
-        return (row.source, row.axis) == (other.source, other.axis) and row.source.node not in place
-    if key_of(node, []) != key_of(like, []) or len(node.inputs) != len(wanted):
-        return False
-    for value, carried, want in zip(node.inputs, like.inputs, wanted, strict=True):
-        have = _origin(graph, place, t, node, value)
-        if t == 0 and want[0] == "before":
-            if value.node in place or loop.first.setdefault(want[1:], value) != value:
-                return False
-            if graph.type(value) != graph.type(carried):
-                return False
-        elif have != want:
-            return False
-    return True
-
-
-def _is_seen(graph: Graph, loop: _Turns) -> bool:
-    """Whether a node waits for a turn, or a gradient or another transform is taken with respect to something that one makes."""
-    inside = {n.id for nodes in loop.nodes for n in nodes}
-    for node in graph.nodes():
-        if not inside.isdisjoint(node.after):
-            return True
-        if node.op.name in REQUESTS and any(v.node in inside for v in node.inputs[node.attrs.get("ys", 0) :]):
-            return True
-    return False
-
-
-def _pays(graph: Graph, loop: _Turns) -> bool:
-    nodes = loop.nodes[0]
-    return bool(loop.first) and (any(map(is_product, nodes)) or len(nodes) * len(loop.nodes) >= _LEAST_NODES)
+def _pays(graph: Graph, loop: Turns) -> bool:
+    nodes, leaves = loop.nodes[0], [loop.inputs[j][i][0] for j, i in loop.leaves()]
+    if any(map(is_product, nodes)):
+        return True
+    by_element = "window" not in leaves and all(isinstance(n.lower, Scalar) or rearranges(n) for n in nodes)
+    large = sum(graph.type(v).size for v in loop.first.values()) > _LARGE
+    # A leaf is a node or two of each turn.
+    count = len(loop.nodes) * (len(nodes) + 2 * len(leaves))
+    return count >= (_LEAST_SCALARS if by_element and large else _LEAST_NODES)
 
 
 class _Roller:
     """Puts a Scan in the place of turns."""
 
-    def __init__(self, graph: Graph, loop: _Turns) -> None:
-        self.graph, self.loop = graph, loop
+    def __init__(self, graph: Graph, loop: Turns, order: Order) -> None:
+        self.graph, self.loop, self.order = graph, loop, order
         self.turns = len(loop.nodes)
         first = loop.nodes[0][0]
         origin = Origin("roll_loops", sources=(first.id,))
         self.b = Builder(graph, first.region, first.scope, first.loc, origin=origin)
         self.inside = {n.id: (t, j) for t, nodes in enumerate(loop.nodes) for j, n in enumerate(nodes)}
+        self.paths = {(j, i): self._path(j, i) for j, i in loop.leaves() if loop.inputs[j][i][0] == "window"}
+        moves = [path.by for path in self.paths.values() if path.by]
+        self.reverse = bool(moves) and max(moves) < 0
 
     def run(self) -> None:
-        carried = list(self.loop.first)
+        before = self.graph.ids.next
+        carried = sorted(self.loop.first)
         used = self._used_outside()
-        stacked = [key for key, turns in used.items() if key not in carried or turns != {self.turns - 1}]
+        kept = set(carried)
+        stacked = [key for key, turns in used.items() if not all((self.turns - t, *key) in kept for t in turns)]
         body, operands, scanned = self._body(carried, stacked)
         attrs = {
             "length": self.turns, "carried": len(carried), "scanned": scanned,
-            "stacks": tuple(range(len(carried), len(carried) + len(stacked))), "reverse": self.loop.step < 0, "body": body,
+            "stacks": tuple(range(len(carried), len(carried) + len(stacked))), "reverse": self.reverse, "body": body,
         }  # fmt: skip
         made = self.b.node("Scan", *operands, attrs=attrs).outputs
         final = dict(zip(carried, made, strict=False))
         stacks = dict(zip(stacked, made[len(carried) :], strict=True))
         self._replace_stacks(stacks)
         self._replace(final, stacks)
+        self.order.put(range(before, self.graph.ids.next), self.loop.nodes[0][0].id)
 
-    def _body(self, carried: list[tuple[int, int]], stacked: list[tuple[int, int]]) -> tuple[Graph, list[Value], int]:
+    def _path(self, j: int, i: int) -> Any:
+        windows = [window_of(self.graph, v) for v in self.loop.values(j, i)]
+        return path_of(windows, self.graph.type(windows[0].source).shape)
+
+    def _body(
+        self, carried: list[tuple[int, int, int]], stacked: list[tuple[int, int]]
+    ) -> tuple[Graph, list[Value], int]:
         """The body, the operands of the loop, and how many of these are scanned."""
         graph, nodes = self.graph, self.loop.nodes[1]
         body = Graph("turn", graph.ids)
@@ -217,54 +132,70 @@ class _Roller:
         def add(type: TensorType) -> Value:
             return body.add("Input", types=(type,), region="state").outputs[0]
 
-        at: dict[Any, Value] = {("before", *key): add(graph.type(v)) for key, v in self.loop.first.items()}
-        operands = list(self.loop.first.values())
-        inner: dict[int, Value] = {}
-        for j, node in enumerate(nodes):
-            row = self._moving(j)
-            if row is not None:
-                operands.append(self._scanned(row, self.loop.nodes[0][j], self.loop.nodes[-1][j]))
-                shape = graph.type(operands[-1]).shape[1:]
-                inner[j] = add(TensorType(node.type.dtype, shape))
-        scanned = len(inner)
+        at: dict[Any, Value] = {("back", *key): add(graph.type(self.loop.first[key])) for key in carried}
+        operands = [self.loop.first[key] for key in carried]
+        # Equal rows are scanned once; what they are as operands, a Reshape makes of them.
+        seen: dict[Value, Value] = {}
+        moving: dict[tuple[int, int], Value] = {}
+        for j, i in self.loop.leaves():
+            stack = self._stacked(j, i)
+            if stack is not None:
+                if stack not in seen:
+                    type = graph.type(stack)
+                    seen[stack] = add(TensorType(type.dtype, type.shape[1:]))
+                    operands.append(stack)
+                moving[j, i] = seen[stack]
         made: dict[tuple[int, int], Value] = {}
         for j, node in enumerate(nodes):
             b = Builder(body, node.region, node.scope, node.loc)
-            if j in inner:
-                made[j, 0] = b.Reshape(inner[j], shape=node.type.shape)
-                continue
             inputs = []
-            for value, origin in zip(node.inputs, self.loop.inputs[j], strict=True):
-                if origin[0] == "same":
+            for i, (value, origin) in enumerate(zip(node.inputs, self.loop.inputs[j], strict=True)):
+                if (j, i) in moving:
+                    inputs.append(self._shaped(b, moving[j, i], graph.type(value)))
+                elif origin[0] == "same":
                     inputs.append(made[origin[1:]])
-                    continue
-                key = origin if origin[0] == "before" else value
-                if key not in at:
-                    at[key] = add(graph.type(value))
-                    operands.append(value)
-                inputs.append(at[key])
+                elif self._is_number(value, origin):
+                    inputs.append(self._again(body, value))
+                else:
+                    key = origin if origin[0] == "back" else value
+                    if key not in at:
+                        at[key] = add(graph.type(value))
+                        operands.append(value)
+                    inputs.append(at[key])
             new = b.node(node.op.name, *inputs, attrs=self._attrs(node))
             made |= {(j, slot): v for slot, v in enumerate(new.outputs)}
-        body.set_results((str(k), made[key]) for k, key in enumerate([*carried, *stacked]))
+        states = [made[k, slot] if n == 1 else at["back", n - 1, k, slot] for n, k, slot in carried]
+        body.set_results((str(k), v) for k, v in enumerate([*states, *(made[key] for key in stacked)]))
         body.prune()
-        return body.freeze(), operands, scanned
+        return body.freeze(), operands, len(seen)
 
     def _attrs(self, node: Node) -> dict[str, Any]:
         return {k: fresh(v, self.graph.ids) if isinstance(v, Graph) else v for k, v in node.attrs.items()}
 
-    def _moving(self, j: int) -> _Row | None:
-        """The row that node j of turn 1 takes, if the other turns take others."""
-        one, two = (_row(self.graph, self.loop.nodes[t][j]) for t in (1, 2))
-        return one if one is not None and two is not None and one.at != two.at else None
+    def _shaped(self, b: Builder, x: Value, type: TensorType) -> Value:
+        made: Value = x if b.type(x) == type else b.Reshape(x, shape=type.shape)
+        return made
 
-    def _scanned(self, row: _Row, first: Node, last: Node) -> Value:
-        """All rows that the turns take, along a first axis in place of their own."""
-        ends = [r.at for r in (_row(self.graph, first), _row(self.graph, last)) if r is not None]
-        shape = self.graph.type(row.source).shape
-        x = row.source
-        if row.axis:
-            x = self.b.Transpose(x, perm=(row.axis, *(a for a in range(len(shape)) if a != row.axis)))
-        return x if self.turns == shape[row.axis] else rows(self.b, x, min(ends), self.turns)
+    def _is_number(self, value: Value, origin: tuple[Any, ...]) -> bool:
+        """Whether an operand is one known number: ops that have it as a constant can do more."""
+        return origin[0] == "known" and self.graph.type(value).size == 1
+
+    def _again(self, body: Graph, value: Value) -> Value:
+        """A known value, made again in a body."""
+        node = self.graph.node(value.node)
+        inputs = [self._again(body, v) for v in node.inputs]
+        return body.add(
+            node.op, inputs, node.attrs, types=node.types, scope=node.scope, loc=node.loc, region=node.region
+        ).outputs[value.slot]
+
+    def _stacked(self, j: int, i: int) -> Value | None:
+        """All that the turns have as operand i of node j, along a first axis; None if it is the same in all."""
+        values = self.loop.values(j, i)
+        if (j, i) not in self.paths:
+            return stacked_known(self.graph, self.b, values, self.reverse)
+        path = self.paths[j, i]
+        windows = [window_of(self.graph, v) for v in values]
+        return stacked_windows(self.b, windows, path, self.reverse) if path.by else None
 
     # ---- what stands outside
 
@@ -286,29 +217,64 @@ class _Roller:
         return used
 
     def _place(self, turn: int) -> int:
-        return turn if self.loop.step > 0 else self.turns - 1 - turn
+        return self.turns - 1 - turn if self.reverse else turn
 
     def _replace_stacks(self, stacks: dict[tuple[int, int], Value]) -> None:
-        """A Concat of what all turns made, one behind the other, is their stack."""
-        for node in [n for n in self.graph.nodes() if n.op.name == "Concat" and len(n.inputs) == self.turns]:
-            makers = [self.graph.node(v.node) for v in node.inputs]
-            spread = all(m.op.name == "Reshape" for m in makers) and makers[0].id not in self.inside
-            values = [m.inputs[0] for m in makers] if spread else list(node.inputs)
-            keys = {(self.inside[v.node][1], v.slot) if v.node in self.inside else None for v in values}
-            key = next(iter(keys))
-            if len(keys) != 1 or key is None or key not in stacks:
+        """Where a Concat has what turns made, one behind the other, it has rows of the stack."""
+        for node in [n for n in self.graph.nodes() if n.op.name == "Concat" and len(n.inputs) >= LEAST_TURNS]:
+            if node.id in self.inside:
                 continue
-            if [self._place(self.inside[v.node][0]) for v in values] != list(range(self.turns)):
-                continue
-            axis, shape = node.attrs["axis"], self.graph.type(values[0]).shape
-            if spread and all(m.type.shape == (*shape[:axis], 1, *shape[axis:]) for m in makers):
-                order = (*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1))
-                made = self.b.Transpose(stacks[key], perm=order) if axis else stacks[key]
-                self.graph.replace_node(node.id, [made])
-            elif not spread and axis == 0:
-                self.graph.replace_node(node.id, [self.b.Reshape(stacks[key], shape=node.type.shape)])
+            axis, operands = node.attrs["axis"], list(node.inputs)
+            places = [self._turn_of(v, axis) for v in operands]
+            made, k = [], 0
+            while k < len(operands):
+                end = k + 1
+                key, at, spread = places[k]
+                step = places[end][1] - at if end < len(operands) else 0
+                while key in stacks and end < len(operands) and places[end] == (key, at + step * (end - k), spread):
+                    end += 1
+                if end == k + 1 or abs(step) != 1:
+                    made.append(operands[k])
+                    k += 1
+                else:
+                    made.append(self._rows(stacks[key], range(at, at + step * (end - k), step), axis, spread))
+                    k = end
+            if len(made) == 1:
+                self.graph.replace_node(node.id, [self._shaped(self.b, made[0], node.type)])
+            elif len(made) < len(operands):
+                self.graph.set_node(node.id, inputs=made)
 
-    def _replace(self, final: dict[tuple[int, int], Value], stacks: dict[tuple[int, int], Value]) -> None:
+    def _turn_of(self, value: Value, axis: int) -> tuple[Any, int, bool]:
+        """What turns make a value, at which place of the stack, and whether a new axis is put into it for a Concat; a key of
+        None where no turn does.
+        """
+        node, spread = self.graph.node(value.node), False
+        if node.op.name == "Reshape" and node.id not in self.inside:
+            inner = self.graph.type(node.inputs[0]).shape
+            if node.type.shape == (*inner[:axis], 1, *inner[axis:]):
+                value, spread = node.inputs[0], True
+        if value.node not in self.inside:
+            return None, 0, False
+        turn, j = self.inside[value.node]
+        return (j, value.slot), self._place(turn), spread
+
+    def _rows(self, stack: Value, at: range, axis: int, spread: bool) -> Value:
+        """Rows of a stack one behind the other along an axis, which is a new one with `spread`."""
+        b, shape = self.b, self.b.type(stack).shape
+        x = stack
+        if at != range(self.turns):
+            rest = len(shape) - 1
+            x = b.Slice(x, begin=(at[0], *(0,) * rest), size=(len(at), *shape[1:]), step=(at.step, *(1,) * rest))
+        shape = b.type(x).shape
+        if axis:
+            x = b.Transpose(x, perm=(*range(1, axis + 1), 0, *range(axis + 1, len(shape))))
+        shape = b.type(x).shape
+        made: Value = (
+            x if spread else b.Reshape(x, shape=(*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
+        )
+        return made
+
+    def _replace(self, final: dict[tuple[int, int, int], Value], stacks: dict[tuple[int, int], Value]) -> None:
         """Let what stands outside use the loop's results."""
         for id, (t, j) in sorted(self.inside.items()):
             users = [u for u in self.graph.users(id) if u not in self.inside]
@@ -318,8 +284,8 @@ class _Roller:
             values = []
             for slot, type in enumerate(node.types):
                 key = (j, slot)
-                if t == self.turns - 1 and key in final:
-                    values.append(final[key])
+                if (self.turns - t, *key) in final:
+                    values.append(final[self.turns - t, *key])
                 elif key in stacks:
                     values.append(self.b.Reshape(rows(self.b, stacks[key], self._place(t), 1), shape=type.shape))
                 else:
