@@ -21,7 +21,7 @@ from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 from graphc.ops.tensor.tensor import Tensor
 from graphc.signatures import constructor
-from graphc.suggest import no_attribute
+from graphc.suggest import nearest, no_attribute
 
 
 class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
@@ -159,10 +159,12 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
 
     def construct(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the cell computes; to be overridden."""
+        own = [n for c in type(self).__mro__[: type(self).__mro__.index(Cell)] for n in vars(c) if callable(vars(c)[n])]
+        meant = next((n for n in own if "construct" in nearest(n, ["construct"])), None)
         raise ArgumentTypeError(
             f"{type(self).__name__} does not define construct",
             loc=user_loc(),
-            help="write `def construct(self, ...)` in the class",
+            help=f"{meant} is to be called construct" if meant else "write `def construct(self, ...)` in the class",
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
