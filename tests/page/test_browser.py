@@ -144,7 +144,9 @@ def test_at_every_width_the_heads_stand_apart(page, browser):
         # Arcs stand between the lines of the source and the boxes.
         sources = "[...document.querySelectorAll('.file bdi')].map((e) => e.getBoundingClientRect().right - 34)"
         arcs = "[...document.querySelectorAll('path.arc.fw')].map((e) => e.getBoundingClientRect().left)"
-        assert browser.run(f"Math.max(0, ...{sources}) <= Math.min(9e9, ...{arcs}) || !document.querySelector('.file').offsetWidth"), width
+        assert browser.run(
+            f"Math.max(0, ...{sources}) <= Math.min(9e9, ...{arcs}) || !document.querySelector('.file').offsetWidth"
+        ), width
 
 
 def test_search(page, browser):
