@@ -59,6 +59,10 @@ def gradient(
     record = forward(recorder, fn, args)
     request = _request(fn, weights, args, places, options)
     outputs = first_output(fn, record.result) if options.has_aux else record.result
+    if outputs is None:
+        raise ArgumentTypeError(
+            f"the gradient of {name_of(fn)}: it returns None", code="GC151", loc=user_loc(), help="return the loss"
+        )
     if request.parameters and not recorder.immediate:
         ys = [recorder.resolve(y) for y in tensors(outputs)]
         recorder.root.requests.append(untrained.request(recorder.graph, ys, request.parameters, record.entry))

@@ -72,6 +72,8 @@ def test_the_table_names_what_there_is():
     [
         (lambda net, optimizer: Tensor(1.0).backward(), "value_and_grad(forward, None, net.trainable_params())"),
         (lambda net, optimizer: optimizer.zero_grad(), "leave it out"),
+        (lambda net, optimizer: net.eval(), "net.set_train(False)"),
+        (lambda net, optimizer: Tensor(1.0).detach(), "ops.stop_gradient(x)"),
         (lambda net, optimizer: net.half(), "net.to_float(graphc.float16)"),
         (lambda net, optimizer: net.requires_grad_(False), "p.requires_grad of each p"),
     ],

@@ -295,3 +295,25 @@ def test_steps_are_not_copied(way: Any) -> None:
     x = Tensor(np.ones((2, 4), np.float32))
     with pytest.raises(ArgumentTypeError, match="a compiled step cannot be copied or pickled"):
         way(graphc.compile(nn.Dense(4, 3), x))
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_a_function_that_returns_nothing_has_no_gradient(mode):
+    before = graphc.get_context("mode")
+    graphc.set_context(mode=mode)
+    try:
+
+        def forward(x):
+            ops.reduce_sum(x)
+
+        error = failure(graphc.grad(forward), Tensor(X))
+    finally:
+        graphc.set_context(mode=before)
+    assert error.message.endswith("forward: it returns None")
+    assert (error.code, error.help) == ("GC151", "return the loss")
+
+
+def test_a_mode_that_is_a_text():
+    net = nn.Dense(2, 2).set_train()
+    assert failure(net.set_train, "False").message == "set_train: mode must be a bool, got 'False'"
+    assert net.training

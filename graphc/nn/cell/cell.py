@@ -187,8 +187,10 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
     def set_train(self, mode: bool = True) -> Self:
         """Set training (or evaluation) mode for this cell and all below it, and the phase of this one, "train" or "predict".
 
-        Returns self.
+        Returns self. ArgumentTypeError for a string, of which "False" is true.
         """
+        if isinstance(mode, str):
+            raise ArgumentTypeError(f"set_train: mode must be a bool, got {mode!r}", loc=user_loc())
         object.__setattr__(self, "phase", "train" if mode else "predict")
         for _, cell in self.cells_and_names():
             object.__setattr__(cell, "training", bool(mode))
