@@ -166,7 +166,15 @@ class Parameter(ParameterExtras, Tensor):
         return Tensor(self.storage)
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
-        """Write new contents, cast to the parameter's dtype. Another shape is accepted, as in MindSpore. Returns self."""
+        """Write new contents, cast to the parameter's dtype. Another shape is accepted, as in MindSpore. Returns self.
+
+        In construct it is an assignment, so that it is made at every step: of the parameter's shape.
+        """
+        active: Any = dispatch.recorder.get()
+        if active is not None and not is_library(caller().f_code.co_filename):
+            value: Any = data if isinstance(data, Tensor) else Tensor(to_array(data))
+            active.assign(self, value.astype(self.dtype))
+            return self
         array = narrowed(to_array(data, copy=False), self.storage.dtype, copy=False)
         if array.shape == self.storage.shape:
             self.storage[...] = array
