@@ -42,7 +42,11 @@ def set_context(**settings: Any) -> None:
             )
         if not isinstance(value, (int, str)) or value not in allowed[name]:
             wanted = " or ".join(map(repr, allowed[name]))
-            raise ArgumentValueError(f"set_context: {name}={value!r} is not available, only {wanted}", loc=user_loc())
+            raise ArgumentValueError(
+                f"set_context: {name}={value!r} is not available, only {wanted}",
+                loc=user_loc(),
+                help="mode=GRAPH_MODE, which is 0, or PYNATIVE_MODE, which is 1" if name == "mode" else None,
+            )
     _context.update(settings)
     _changed()
 

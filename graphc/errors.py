@@ -144,7 +144,8 @@ _INTERNAL: dict[str, bool] = {}
 def _is_internal(filename: str) -> bool:
     found = _INTERNAL.get(filename)
     if found is None:
-        launcher = filename.startswith("<frozen") or os.path.basename(filename) == "graphc"
+        # networkx writes functions of its own, under a name that is no file's.
+        launcher = filename.startswith(("<frozen", "<class 'networkx")) or os.path.basename(filename) == "graphc"
         found = _INTERNAL[filename] = launcher or is_library(filename)
     return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import types
@@ -30,8 +29,7 @@ class FunctionCell(Cell):
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__(auto_prefix=False)
         self.fn = fn
-        with contextlib.suppress(TypeError, ValueError):  # Of what is written in C the inputs are numbered.
-            object.__setattr__(self, "_signature", inspect.signature(fn))
+        object.__setattr__(self, "_function", fn)
         self._cells.update(referenced_cells(fn))
         dispatch.touch()
 

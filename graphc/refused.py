@@ -88,6 +88,11 @@ def refuse_kind(
     _refuse_blamed(name, error, signature, given)
 
 
+def without_annotations(signature: inspect.Signature) -> inspect.Signature:
+    """A signature as errors show it: names and defaults."""
+    return inspect.Signature([p.replace(annotation=p.empty) for p in signature.parameters.values()])
+
+
 def refuse_call(function: Callable[..., Any], error: TypeError, name: str = "") -> None:
     """Raise ArgumentTypeError (GC100) in place of an error that the call of a function raised before its first line: that of
     arguments which it has not, or which are missing. So too if it hands its arguments on to a function that has them not.
@@ -96,7 +101,7 @@ def refuse_call(function: Callable[..., Any], error: TypeError, name: str = "") 
     if isinstance(error, GraphcError) or not (_before_first_line(error) or _handed_on(function, error)):
         return
     name = name or function.__name__.strip("_")
-    known = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values()]
+    known = list(without_annotations(inspect.signature(function)).parameters.values())
     bound = known and known[0].name in ("self", "cls")
     accepted = inspect.Signature(known[1:] if bound else known)
     # From Python 3.13 on a suggestion may follow, which the arguments make needless.

@@ -99,7 +99,9 @@ def user_code(what: str) -> Iterator[None]:
             raise
         frames = traceback.extract_tb(error.__traceback__)
         where = [f"{frames[-1].filename}:{frames[-1].lineno}  {frames[-1].line or ''}".rstrip()] if frames else []
-        if isinstance(error, SyntaxError):
+        if isinstance(error, SyntaxError) and error.filename is None:  # Null bytes, and the like.
+            where = []
+        elif isinstance(error, SyntaxError):
             where = [f"{error.filename}:{error.lineno}  {(error.text or '').strip()}".rstrip()]
         raise TargetError(
             f"{what}: {type(error).__name__}: {error}",

@@ -47,6 +47,21 @@ FOREIGN = {
     "save": "save_checkpoint",
     "load": "load_checkpoint",
     "parameter": "Parameter",
+    "trainable": "requires_grad",
+}
+
+#: What is written here for a method of PyTorch's or Keras' that has nothing like it.
+_HABITS = {
+    "backward": "ops.value_and_grad(forward, None, net.trainable_params())(...) returns the value and its gradients",
+    "zero_grad": "leave it out: gradients are what value_and_grad returns, and nothing adds them up",
+    "half": "net.to_float(graphc.float16), or x.astype(graphc.float16)",
+    "cuda": "leave it out: there is one device",
+    "train": "net.set_train()",
+    "eval": "net.set_train(False)",
+    "detach": "ops.stop_gradient(x); outside of what is differentiated leave it out",
+    "requires_grad_": "set p.requires_grad of each p in net.get_parameters()",
+    "fit": "Model(net, loss, optimizer).fit(epochs, data)",
+    "predict": "Model(net).predict(x), or net(x)",
 }
 
 #: What one argument is called in MindSpore and elsewhere.
@@ -63,6 +78,8 @@ _ARGUMENTS = (
     {"embedding_dim", "embedding_size"},
     {"negative_slope", "alpha"},
     {"p", "ord"},
+    {"columns", "column_names"},
+    {"num_workers", "num_parallel_workers"},
 )
 
 
@@ -177,8 +194,7 @@ def no_attribute(owner: str, name: str, known: Iterable[str], prefix: str = "", 
         raise AttributeError(name)  # Python and libraries look whether there is one.
 
     def help() -> str | None:
-        return (
-            hint or instead(owner, name) or question(nearest(name, (n for n in known if not n.startswith("_"))), prefix)
-        )
+        near = nearest(name, (n for n in known if not n.startswith("_")))
+        return hint or instead(owner, name) or _HABITS.get(name) or question(near, prefix)
 
     raise TraceAttributeError(f"{owner} has no attribute {name!r}", loc=user_loc(), help=help)

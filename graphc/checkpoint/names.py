@@ -19,8 +19,9 @@ def check_format(owner: str, format: Any) -> None:
 def _spelled(owner: str, name: Any) -> str:
     text = os.fspath(name) if isinstance(name, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text:
+        shown = repr(name) if isinstance(name, (str, bytes, int, float)) else type(name).__name__
         raise ArgumentTypeError(
-            f"{owner}: ckpt_file_name must be the name of a file, got {name!r}",
+            f"{owner}: ckpt_file_name must be the name of a file, got {shown}",
             loc=user_loc(),
             help="give a str or a Path",
         )

@@ -37,6 +37,8 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the given arguments (default: those of the process). Returns the exit code."""
+    if sys.stdout is None:  # As `>&-` leaves it.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     args = parser().parse_args(argv)
     try:
         code: int = args.run(args)
@@ -49,7 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        print(printable(f"graphc: {error.strerror or error}: {error.filename}"), file=sys.stderr)
+        # What has no file's name is the standard output.
+        where = "" if error.filename is None else f": {error.filename}"
+        print(printable(f"graphc: {error.strerror or error}{where}"), file=sys.stderr)
     except KeyboardInterrupt:
         print("graphc: interrupted", file=sys.stderr)
         return 130

@@ -90,7 +90,7 @@ def set_context(**settings: Any) -> None:
     mode = settings.pop("mode", None)
     target = settings.pop("device_target", None)
     if mode is not None:
-        _context.set_context(mode=int(mode))
+        _context.set_context(mode=mode)
     if target not in (None, "CPU"):
         _logger.warning("device_target %r is not there: running on the CPU", target)
     for name in settings:

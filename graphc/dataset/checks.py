@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -84,3 +85,9 @@ def function(owner: str, name: str, value: Any) -> Any:
     if not callable(value):
         raise ArgumentTypeError(f"{owner}: {name} must be callable, got {type(value).__name__}", loc=user_loc())
     return value
+
+
+def misfit(given: int, columns: Sequence[str]) -> str:
+    """How many values were given for which columns, as the end of a sentence: "2 values for 1 column, x"."""
+    values, wanted = ("value" if n == 1 else "values" for n in (given, len(columns)))
+    return f"{given} {values} for {len(columns)} {wanted.replace('value', 'column')}, {', '.join(columns)}"

@@ -40,7 +40,11 @@ def _export(net: Any, inputs: tuple[Any, ...], file_name: Any, file_format: Any,
     if not isinstance(file_name, (str, Path)):
         raise ArgumentTypeError(f"file_name is a path, got {type(file_name).__name__}", loc=user_loc())
     if file_format != "ONNX":
-        known = f"{file_format} is a format of MindSpore's own runtime" if file_format in _OTHERS else "it is none"
+        known = (
+            f"{file_format} is a format of MindSpore's own runtime"
+            if file_format in _OTHERS
+            else "there is no such format"
+        )
         raise ArgumentValueError(
             f"file_format={file_format!r}: {known}",
             code="GC112",

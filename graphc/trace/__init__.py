@@ -74,8 +74,9 @@ def trace(
             # A returned Parameter is a reference: what it holds when the step ends.
             values = [tracer.resolve(x) for x in results]
         refuse_leaks(cell, tracer)
-        untrained.warn(tracer.requests, tracer.written)
+        untrained.warn(cell, tracer.requests, tracer.written)
         untrained.warn_of_lists(cell, tracer.requests, tracer.params.values())
+        untrained.warn_of_optimizers(cell, tracer.cell_calls or (), tracer.written)
     except GraphcError as error:
         if counting is not None and counting.nodes:
             sizes = ", ".join(f"{n.attrs['size']} for those at {n.loc}" for n in counting.nodes)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, GraphcError, Loc, loc_of_definition, user_loc
 from graphc.nn.cell.cell import Cell
-from graphc.refused import refuse_kind
+from graphc.ops.gradients.reverse import name_of
+from graphc.refused import refuse_kind, without_annotations
 from graphc.signatures import is_ours
 
 
@@ -123,8 +124,20 @@ def _inside(path: str, value: Any, around: set[int]) -> Iterator[tuple[str, Cell
 
 def own_signature(cell: Cell) -> inspect.Signature:
     """Of construct, or of the function that it stands for."""
-    own: inspect.Signature | None = cell.__dict__.get("_signature")
-    return own or inspect.signature(cell.construct)
+    return _signature(cell, follow_wrapped=True)
+
+
+def _signature(cell: Cell, follow_wrapped: bool) -> inspect.Signature:
+    """follow_wrapped: of a decorated function that of the one it wraps, by whose names its inputs are known."""
+    try:
+        return inspect.signature(_function(cell), follow_wrapped=follow_wrapped)
+    except (TypeError, ValueError):  # Of what is written in C the inputs are numbered.
+        return inspect.signature(cell.construct)
+
+
+def _function(cell: Cell) -> Callable[..., Any]:
+    found: Callable[..., Any] = cell.__dict__.get("_function", cell.construct)
+    return found
 
 
 def bound_arguments(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
@@ -133,14 +146,16 @@ def bound_arguments(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         return own_signature(cell).bind(*args, **kwargs)
     except TypeError:
         pass
-    signature = inspect.signature(cell.construct)
+    signature = _signature(cell, follow_wrapped=False)
     try:
         return signature.bind(*args, **kwargs)
     except TypeError as error:
+        own = cell.__dict__.get("_function")
+        name = f"{type(cell).__name__}.construct" if own is None else name_of(own)
         raise ArgumentTypeError(
-            f"{type(cell).__name__}.construct: {error}",
+            f"{name}: {error}",
             loc=user_loc(),
-            details=[f"its signature is construct{signature}"],
+            details=[f"its signature is {name.rpartition('.')[2]}{without_annotations(signature)}"],
         ) from None
 
 

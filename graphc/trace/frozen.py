@@ -10,6 +10,7 @@ import datetime
 import dis
 import random
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -47,7 +48,10 @@ _CHANGING = frozenset(
 )
 _CONTAINERS = (list, dict, set, deque)
 _RANDOM = (random.Random, np.random.RandomState, np.random.Generator)
+_ITEMS = ("STORE_SUBSCR", "STORE_SLICE")
 _NOTHING = object()
+#: A function, and how to get what it is a method of.
+_Named = tuple[FunctionType, Callable[[], Any]]
 
 
 def notice(fn: Callable[..., Any]) -> None:
@@ -59,16 +63,24 @@ def notice(fn: Callable[..., Any]) -> None:
         if id(function) in seen or not isinstance(function, FunctionType) or not is_users(function):
             continue
         seen.add(id(function))
-        named: list[FunctionType] = attached(function, "looked at", partial(_looked, function, owner))
-        stack += [(each, None) for each in named]
+        named: list[_Named] = attached(function, "looked at", partial(_looked, function, owner))
+        stack += [(each, holder()) for each, holder in named]
 
 
-def _looked(function: FunctionType, owner: Any) -> list[FunctionType]:
-    """Say it of one function; the user's functions that it names."""
+def _looked(function: FunctionType, owner: Any) -> list[_Named]:
+    """Say it of one function; the user's functions that it names, with what they are methods of."""
     code = function.__code__
     for line, what, help in _found(function, owner):
         once(f"{what} once, when the Cell is compiled, not at every step", loc=_loc(code, line), help=help)
-    return [named for named, _ in called(function, owner)]
+    return [(named, _weak(holder)) for named, holder in called(function, owner)]
+
+
+def _weak(x: Any) -> Callable[[], Any]:
+    """x as long as somebody else holds it; None for what cannot be held so."""
+    try:
+        return weakref.ref(x)
+    except TypeError:
+        return lambda: None
 
 
 def _loc(code: CodeType, line: int) -> Loc:
@@ -88,7 +100,7 @@ def _found(function: FunctionType, owner: Any) -> Iterator[tuple[int, str, str]]
         line = (instruction.positions.lineno if instruction.positions else None) or line
         if instruction.opname == "STORE_GLOBAL":
             yield line, f"the global {instruction.argval} is set", _STATE
-        elif instruction.opname == "STORE_SUBSCR" and _stores_outside(function, owner, instructions[:i]):
+        elif instruction.opname in _ITEMS and _stores_outside(function, owner, _target(instructions[:i]), instruction):
             yield line, "an item of an object that outlives the call is set", _STATE
         chain = _chain(instructions, i)
         if len(chain) < 2:
@@ -144,11 +156,28 @@ def _value(function: FunctionType, owner: Any, chain: list[str]) -> Any:
     return value
 
 
-def _stores_outside(function: FunctionType, owner: Any, before: list[dis.Instruction]) -> bool:
-    """Whether `x[k] = v` has an x that is a container from outside: the key is one instruction, and x ends right before it."""
-    for i in range(len(before) - 1, max(-1, len(before) - 8), -1):
+def _target(before: list[dis.Instruction]) -> list[dis.Instruction]:
+    """What computes x and k of `x[k] = v`, which come last; of `x[k] += v` they are copied first, for the item that is read."""
+    if not before or before[-1].opname != "SWAP":
+        return before
+    reads = ("BINARY_SUBSCR", "BINARY_SLICE")
+    at = next(
+        (j for j in range(len(before) - 2, 0, -1) if before[j].opname == "COPY" and before[j + 1].opname in reads), 0
+    )
+    while at and before[at - 1].opname == "COPY":
+        at -= 1
+    return before[:at]
+
+
+def _stores_outside(function: FunctionType, owner: Any, before: list[dis.Instruction], store: dis.Instruction) -> bool:
+    """Whether `x[k] = v` has an x that is a container from outside: the key, or each bound of a slice, is one instruction, and
+    x ends right before it.
+    """
+    sliced = bool(before) and before[-1].opname == "BUILD_SLICE"
+    keys = 2 if store.opname == "STORE_SLICE" else int(before[-1].arg or 0) + 1 if sliced else 1
+    for i in range(len(before) - 1, max(-1, len(before) - 8 - keys), -1):
         chain = _chain(before, i)
-        if chain and len(before) - i - len(chain) == 1:
+        if chain and len(before) - i - len(chain) == keys:
             value = _value(function, owner, chain)
-            return isinstance(value, _CONTAINERS)
+            return isinstance(value, (*_CONTAINERS, np.ndarray))
     return False

@@ -21,6 +21,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.ops.tensor.tree import flatten, map_tensors, tensors
+from graphc.refused import without_annotations
 from graphc.trace import untrained
 from graphc.trace.recorder import CallRecord, GraphRecorder
 from graphc.trace.separate import separated
@@ -58,6 +59,10 @@ def gradient(
     record = forward(recorder, fn, args)
     request = _request(fn, weights, args, places, options)
     outputs = first_output(fn, record.result) if options.has_aux else record.result
+    if outputs is None:
+        raise ArgumentTypeError(
+            f"the gradient of {name_of(fn)}: it returns None", code="GC151", loc=user_loc(), help="return the loss"
+        )
     if request.parameters and not recorder.immediate:
         ys = [recorder.resolve(y) for y in tensors(outputs)]
         recorder.root.requests.append(untrained.request(recorder.graph, ys, request.parameters, record.entry))
@@ -97,7 +102,9 @@ def _check_arguments(fn: Callable[..., Any], args: tuple[Any, ...], help: str | 
             f"the gradient of {name_of(fn)}: {error}",
             code="GC152" if help else None,
             loc=user_loc(),
-            details=[f"its signature is {name_of(fn)}{signature}, given are {len(args)} arguments"],
+            details=[
+                f"its signature is {name_of(fn)}{without_annotations(signature)}, given are {len(args)} arguments"
+            ],
             help=help,
         ) from None
 

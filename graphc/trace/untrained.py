@@ -15,7 +15,10 @@ from graphc.errors import GraphcError, Loc, UntrainedWarning, stacklevel, user_l
 from graphc.ir import Graph, Node, Value
 from graphc.ir.op import NoGrad
 from graphc.nn.cell.cell import Cell
+from graphc.nn.optim.base import Optimizer
+from graphc.ops.gradients.reverse import GradFunction
 from graphc.ops.tensor.parameter import Parameter
+from graphc.trace.cells import CellCall
 
 
 @dataclass(frozen=True)
@@ -81,17 +84,47 @@ def _before(graph: Graph, node: Node) -> set[Value]:
     return found
 
 
-def warn(requests: Sequence[Request], written: set[int]) -> None:
+def warn(cell: Cell, requests: Sequence[Request], written: set[int]) -> None:
     """UntrainedWarning GC155 for parameters that are written, of requests that reach none of theirs, and for those that are
-    kept from their gradients by an op without one that is no stop_gradient.
+    kept from their gradients by an op without one that is no stop_gradient. A gradient that is called by itself is for somebody
+    else to write by. GC142 for parameters that are trained though somebody has frozen them.
     """
+    alone = isinstance(cell.__dict__.get("gradient_of"), GradFunction)
     trained = {parameter for r in requests for parameter in r.trained}
     for r in requests:
-        lacking = [p for p in r.parameters if id(p) in r.lacking and id(p) in written - trained]
+        lacking = [p for p in r.parameters if id(p) in r.lacking and (alone or id(p) in written - trained)]
         if r.trained:
             lacking = [p for p in lacking if (n := r.lacking[id(p)]) is not None and n.op.name != "StopGradient"]
         if lacking:
             warnings.warn(str(_text(r, lacking)), UntrainedWarning, stacklevel=stacklevel())
+        frozen = [p for p in r.parameters if not (p.requires_grad or p.is_state) and id(p) in written & r.trained]
+        if frozen:
+            warnings.warn(str(_frozen(r, frozen)), UntrainedWarning, stacklevel=stacklevel())
+
+
+def _frozen(r: Request, frozen: list[Parameter]) -> GraphcError:
+    return GraphcError(
+        "parameters with requires_grad=False are trained, because the optimizer holds them",
+        code="GC142",
+        loc=r.loc,
+        details=[_names(frozen)],
+        help="make the optimizer of net.trainable_params() after they are frozen",
+    )
+
+
+def warn_of_optimizers(cell: Cell, calls: Iterable[CellCall], written: set[int]) -> None:
+    """UntrainedWarning GC155 for an optimizer of a user's that is called and writes none of its parameters."""
+    called = {c.path: c for c in calls if issubclass(c.kind, Optimizer) and not c.kind.__module__.startswith("graphc.")}
+    for path, each in cell.cells_and_names() if called else ():
+        if path in called and isinstance(each, Optimizer) and not any(id(p) in written for p in each.parameters):
+            text = GraphcError(
+                f"{type(each).__name__}: construct writes none of the parameters that it is to train",
+                code="GC155",
+                loc=called[path].caller,
+                details=[_names(each.parameters)],
+                help="ops.assign(p, p - rate * gradient) writes one; p = p - ... gives a name to a tensor",
+            )
+            warnings.warn(str(text), UntrainedWarning, stacklevel=stacklevel())
 
 
 def warn_of_lists(cell: Cell, requests: Sequence[Request], read: Iterable[Parameter]) -> None:

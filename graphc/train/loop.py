@@ -117,7 +117,7 @@ class Training:
         """ArgumentValueError for a batch that is no pair where it must be one; says once that a batch is a partial one."""
         if self.pairs and len(batch) != 2:
             raise ArgumentValueError(
-                f"with a loss_fn the data set must give (data, label), it gives {len(batch)} columns",
+                f"with a loss_fn the data set must give (data, label), it gives {len(batch)} column{'s' * (len(batch) != 1)}",
                 code="GC210",
                 loc=user_loc(),
                 help="project([...]) chooses two columns; or let the network compute its loss, and leave out loss_fn",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from graphc import context
@@ -9,8 +10,8 @@ from graphc.alike import agree_on_batches
 from graphc.amp import LossScaleManager, build_train_network
 from graphc.arguments import only
 from graphc.calls import step_of
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.nn import WithEvalCell, WithLossCell, checks
+from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, UntrainedWarning, stacklevel, user_loc
+from graphc.nn import Optimizer, WithEvalCell, WithLossCell, checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.metrics.by_name import get_metrics
 from graphc.nn.metrics.numbers import Loss
@@ -76,6 +77,8 @@ class Model:
 
     def _build_train_network(self, amp_level: str, options: dict[str, Any]) -> Cell:
         if self._optimizer is not None:
+            if not isinstance(self._optimizer, Optimizer):
+                raise checks.wrong_type("Model", "optimizer", "an Optimizer", self._optimizer)
             return build_train_network(self._network, self._optimizer, self._loss_fn, level=amp_level, **options)
         for name, value, usual in (
             ("amp_level", amp_level, "O0"),
@@ -194,6 +197,14 @@ class Model:
         if not checks.is_int(sink_size) or (sink_size < 1 and sink_size != -1):
             kind = checks.wrong_value if checks.is_int(sink_size) else checks.wrong_type
             raise kind(owner, "sink_size", "an int >= 1, or -1 for the whole data set", sink_size)
+        if self._optimizer is None and self._loss_fn is not None:
+            text = GraphcError(
+                f"{owner}: the Model has a loss_fn and no optimizer, so that losses are computed and nothing is trained",
+                code="GC210",
+                loc=user_loc(),
+                help="Model(network, loss_fn, optimizer)",
+            )
+            warnings.warn(str(text), UntrainedWarning, stacklevel=stacklevel())
         size = size_of(owner, "train_dataset", dataset)
         settings = context.parallel_settings()
         return CallbackParams(

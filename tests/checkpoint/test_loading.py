@@ -80,8 +80,8 @@ def test_names_of_files(tmp_path):
     assert list(load_checkpoint(tmp_path / "blob")) == list(load_checkpoint(tmp_path / "blub")) == ["x"]
     with pytest.raises(ArgumentValueError, match="is no file of format='safetensors'"):
         load_checkpoint(tmp_path / "c.ckpt", format="safetensors")
-    for name in ("", b"x", 5, None):
-        with pytest.raises(ArgumentTypeError, match="ckpt_file_name must be"):
+    for name, shown in (("", "''"), (b"x", "b'x'"), (5, "5"), (None, "NoneType"), (nn.Dense(2, 2), "Dense")):
+        with pytest.raises(ArgumentTypeError, match=f"ckpt_file_name must be the name of a file, got {shown}\n"):
             save_checkpoint(x, name)
         with pytest.raises(ArgumentTypeError, match="ckpt_file_name must be"):
             load_checkpoint(name)

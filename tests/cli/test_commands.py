@@ -325,6 +325,23 @@ def test_version(capsys):
     assert capsys.readouterr().out.startswith("graphc ")
 
 
+def test_a_file_that_is_no_text(capsys, tmp_path):
+    (tmp_path / "binary.py").write_bytes(b"\0\1\2")
+    err = _refused(capsys, "show", f"{tmp_path}/binary.py:build")
+    assert "binary.py cannot be imported: SyntaxError: source code" in err
+    assert "None" not in err
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "said"), [(">&-", 0, ""), (">/dev/full", 2, "graphc: No space left on device\n")]
+)
+def test_an_output_that_takes_nothing(where, code, said):
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "codegen")])}
+    command = f"'{sys.executable}' -m graphc explain GC101 {where}"
+    done = subprocess.run(["sh", "-c", command], env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (code, said)
+
+
 def test_the_traceback_of_user_code_on_request(model, monkeypatch):
     monkeypatch.setenv("GRAPHC_TRACEBACK", "full")
     with pytest.raises(ZeroDivisionError):

@@ -58,6 +58,9 @@ def test_settings_that_mean_nothing_are_said_once_and_unknown_ones_refused(minds
         mindspore.set_context(save_graph=3, mode=mindspore.PYNATIVE_MODE)
     assert caught.value.help == "did you mean save_graphs?"
     assert graphc.get_context("mode") == graphc.GRAPH_MODE  # Nothing half done.
+    for mode in ("GRAPH", "1", 0.5, 2):
+        with pytest.raises(ValueError, match=f"mode={mode!r} is not available, only 0 or 1"):
+            mindspore.set_context(mode=mode)
     with pytest.raises(ValueError, match="no setting 'nonsense'"):
         mindspore.context.set_context(nonsense=3)
 

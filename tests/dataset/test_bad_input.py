@@ -36,8 +36,8 @@ def breaks_off():
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (lambda: read(of([(1, 2)])), "gave 2 values, there are 1 columns: x, at sample 0"),
-        (lambda: read(of([(1,), (1, 2)])), "gave 2 values, .* at sample 1"),
+        (lambda: read(of([(1, 2)])), "gave 2 values for 1 column, x, at sample 0"),
+        (lambda: read(of([(1,), (1, 2)])), "gave 2 values for 1 column, .* at sample 1"),
         (lambda: read(of([1, None])), "column 'x': .* got None, at sample 1"),
         (lambda: read(of([{1}])), "got set"),
         (lambda: read(of([object()])), "got object of dtype object"),
@@ -54,7 +54,7 @@ def breaks_off():
         (lambda: read(of([])), "the data set is empty"),
         (lambda: ds.GeneratorDataset(Samples(0), ["x", "y"]).get_dataset_size(), "the data set is empty"),
         (lambda: read(X.map(lambda a: None, "a")), "map of column 'a' at sample 0: .* got None"),
-        (lambda: read(X.map(lambda a: (a, a), "a")), "gave 2 values, there are 1 columns: a"),
+        (lambda: read(X.map(lambda a: (a, a), "a")), "gave 2 values for 1 column, a"),
         (lambda: X.map(len, "c"), "no column 'c', there are a, b"),
         (lambda: X.rename("a", "b"), "two columns 'b'"),
         (lambda: X.zip(X), "two data sets have a column 'a'"),
@@ -70,7 +70,7 @@ def breaks_off():
         (lambda: read(X.filter(lambda a, b: "yes")), "must give a bool, it gave str at sample 0"),
         (lambda: read(X.filter(lambda a, b: 1 / 0)), "predicate at sample 0 raised ZeroDivisionError"),
         (lambda: read(X.batch(lambda info: 0)), "must give an int of 1 or more, it gave 0"),
-        (lambda: read(X.batch(2, per_batch_map=lambda a, b, info: a)), "gave 1 columns, there are 2: a, b"),
+        (lambda: read(X.batch(2, per_batch_map=lambda a, b, info: a)), "gave 1 value for 2 columns, a, b"),
         (lambda: read(X.batch(2, per_batch_map=lambda a, b, info: 1 / 0)), "at sample 0, 1 raised ZeroDivisionError"),
         (
             lambda: read(ds.NumpySlicesDataset([1, 2], sampler=[0, 2])),
@@ -134,6 +134,17 @@ def test_arguments(action, error, message):
     with pytest.raises(error, match=message) as caught:
         action()
     assert caught.value.loc is not None
+
+
+def test_a_row_that_does_not_fit_is_told_of_once():
+    with pytest.raises(DataError) as caught:
+        read(ds.GeneratorDataset(Samples(), ["x", "y", "z"]))
+    assert caught.value.__context__ is None
+
+
+def test_a_class_in_place_of_one_of_its_objects():
+    with pytest.raises(ArgumentTypeError, match="source is the class Samples, not one of its objects"):
+        ds.GeneratorDataset(Samples, ["x", "y"])
 
 
 def test_reading_beyond_the_last_epoch():

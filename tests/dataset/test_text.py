@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
@@ -28,7 +29,17 @@ def known(tmp_path_factory):
 
 @pytest.mark.parametrize("expression", RECORDED)
 def test_as_mindspore(expression, known):
-    assert json.loads(json.dumps(PROBE.outcome(expression, known))) == RECORDED[expression]
+    assert listed(json.loads(json.dumps(PROBE.outcome(expression, known)))) == listed(RECORDED[expression])
+
+
+def listed(outcome):
+    """An outcome whose texts are read: how Python writes one depends on the Unicode that its version knows."""
+    match outcome:
+        case ["text", [_, *_] as shape, str(written)]:
+            return ["text", shape, ast.literal_eval(written)]
+        case list():
+            return [listed(x) for x in outcome]
+    return outcome
 
 
 def test_everything_is_recorded():

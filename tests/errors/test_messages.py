@@ -121,10 +121,22 @@ def test_dtypes_that_do_not_go_together():
                ^^^^^^^^^^^^^^^^
   x: f32[2,3]  input 'x'
   y: i32[3,2]  input 'y'
-  help: cast one of them, for example with ops.cast(x, graphc.float32)
+  help: cast the i32[3,2], for example with ops.cast(x, graphc.float32)
 """,
         TypeError,
     )
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "help"),
+    [
+        ("float64", "float32", "cast the f64[2,3], for example with ops.cast(x, graphc.float32)"),
+        ("float32", "float64", "cast the f64[3,2], for example with ops.cast(x, graphc.float32)"),
+        ("int32", "float16", "cast the i32[2,3], for example with ops.cast(x, graphc.float16)"),
+    ],
+)
+def test_what_is_cast_to_what(mine, other, help):
+    assert compiled(lambda self, x, y: ops.matmul(x, y), X.astype(mine), X.T.astype(other)).help == help
 
 
 def test_labels_of_the_wrong_dtype():

@@ -387,6 +387,31 @@ def test_what_is_done_once_is_said_once(caplog):
     assert said(caplog, cell(plain), X) == []
 
 
+def test_items_that_are_set_once(caplog):
+    """By whatever statement, in the methods that construct calls, too; what the call has made itself is its own."""
+
+    def construct(self, x):
+        return self.helped(x)
+
+    def helped(self, x):
+        self.array[0] += 1
+        self.array[0:2] = 5
+        self.array[:1] -= x.shape[0]
+        self.table["k"] = self.table.get("k", 0) + 1
+        local, made = [0, 0], {"a": 1}
+        local[0] += 1
+        local[:1] = [3]
+        made["a"] *= local[0]
+        return x * made["a"]
+
+    net = cell(construct, array=np.zeros(3), table={})
+    type(net).helped = helped
+    found = said(caplog, net, X)
+    assert ["an item of an object that outlives the call is set once" in f for f in found] == [True] * 4
+    for text, line in zip(found, ("+= 1", "= 5", "-= x.shape[0]", '["k"] ='), strict=True):
+        assert line in text
+
+
 def flip(image):
     return image * np.random.random()
 

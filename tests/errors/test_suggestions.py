@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import graphc
-from graphc import nn, ops
+from graphc import Parameter, Tensor, nn, ops
+from graphc.errors import GraphcError, GraphcWarning
 from graphc.paths import MODULES
 from graphc.suggest import FOREIGN, distance, nearest
 
@@ -61,5 +63,33 @@ def test_distance():
 
 
 def test_the_table_names_what_there_is():
-    everything = {*KNOWN["ops"], *KNOWN["nn"], *KNOWN["graphc"], *dir(graphc.Tensor), *dir(nn.Cell)}
+    everything = {*KNOWN["ops"], *KNOWN["nn"], *KNOWN["graphc"], *dir(Parameter), *dir(nn.Cell)}
     assert set(FOREIGN.values()) <= everything
+
+
+@pytest.mark.parametrize(
+    ("asked", "help"),
+    [
+        (lambda net, optimizer: Tensor(1.0).backward(), "value_and_grad(forward, None, net.trainable_params())"),
+        (lambda net, optimizer: optimizer.zero_grad(), "leave it out"),
+        (lambda net, optimizer: net.eval(), "net.set_train(False)"),
+        (lambda net, optimizer: Tensor(1.0).detach(), "ops.stop_gradient(x)"),
+        (lambda net, optimizer: net.half(), "net.to_float(graphc.float16)"),
+        (lambda net, optimizer: net.requires_grad_(False), "p.requires_grad of each p"),
+    ],
+)
+def test_habits_from_other_libraries(asked, help):
+    net = nn.Dense(2, 2)
+    with pytest.raises(AttributeError) as caught:
+        asked(net, nn.SGD(net.trainable_params(), 0.1))
+    assert isinstance(caught.value, GraphcError)
+    assert help in caught.value.help
+
+
+@pytest.mark.parametrize("name", ["require_grad", "requiresgrad", "trainable"])
+def test_a_slip_of_a_parameters_setting(name):
+    p = Parameter(Tensor(np.ones(2, np.float32)), name="p")
+    with pytest.warns(GraphcWarning, match=f"a Parameter has no '{name}'(.|\n)*did you mean requires_grad?"):
+        setattr(p, name, False)
+    assert p.requires_grad
+    p.group, p.requires_aggr, p.is_init = "mine", False, True  # What MindSpore's scripts keep there.

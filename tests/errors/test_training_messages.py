@@ -92,6 +92,29 @@ def test_a_wrong_number_of_arguments():
     assert compiled(construct, X, X, X).message == "Net.construct: too many positional arguments"
 
 
+def test_a_wrong_number_of_arguments_of_a_function():
+    @graphc.jit
+    def scaled(x, n: int = 2, *, by):
+        return x * n * by
+
+    for arguments, named, what in (
+        ((Tensor(X),), {}, "missing a required"),
+        ((Tensor(X), 1, 2), {"by": 1}, "too many positional arguments"),
+        ((Tensor(X),), {"by": 1, "m": 3}, "got an unexpected keyword argument 'm'"),
+    ):
+        error = failure(lambda a=arguments, n=named: scaled(*a, **n))
+        assert what in error.message
+        assert isinstance(error, TypeError)
+        assert error.details == ("its signature is scaled(x, n=2, *, by)",)
+
+
+@pytest.mark.parametrize("name", ["forward", "constuct", "_construct"])
+def test_construct_by_another_name(name):
+    cell = type("Net", (nn.Cell,), {name: lambda self, x: x})()
+    assert failure(cell, Tensor(X)).help == f"{name} is to be called construct"
+    assert failure(nn.Cell(), Tensor(X)).help == "write `def construct(self, ...)` in the class"
+
+
 def test_what_is_no_cell():
     error = failure(graphc.compile, lambda x: x, X)
     assert error.message == "graphc.compile needs a Cell, got function"
@@ -272,3 +295,25 @@ def test_steps_are_not_copied(way: Any) -> None:
     x = Tensor(np.ones((2, 4), np.float32))
     with pytest.raises(ArgumentTypeError, match="a compiled step cannot be copied or pickled"):
         way(graphc.compile(nn.Dense(4, 3), x))
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_a_function_that_returns_nothing_has_no_gradient(mode):
+    before = graphc.get_context("mode")
+    graphc.set_context(mode=mode)
+    try:
+
+        def forward(x):
+            ops.reduce_sum(x)
+
+        error = failure(graphc.grad(forward), Tensor(X))
+    finally:
+        graphc.set_context(mode=before)
+    assert error.message.endswith("forward: it returns None")
+    assert (error.code, error.help) == ("GC151", "return the loss")
+
+
+def test_a_mode_that_is_a_text():
+    net = nn.Dense(2, 2).set_train()
+    assert failure(net.set_train, "False").message == "set_train: mode must be a bool, got 'False'"
+    assert net.training

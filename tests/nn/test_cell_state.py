@@ -373,3 +373,40 @@ def test_what_was_found_is_printed_in_mindspores_words():
     assert str(net.load_state_dict(net.state_dict())) == "<All keys matched successfully>"
     found = net.load_state_dict({"bias": net.bias, "more": net.bias}, strict=False)
     assert str(found) == "_IncompatibleKeys(missing_keys=['weight'], unexpected_keys=['more'])"
+
+
+class Held(nn.Cell):
+    """A parameter that construct writes by set_data between two reads."""
+
+    def __init__(self, value):
+        super().__init__()
+        self.p = Parameter(Tensor(np.ones(2, np.float32)), name="p")
+        self.value = value
+
+    def construct(self, x):
+        before = self.p * 2
+        self.p.set_data(self.value(x))
+        return before + self.p * x
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+@pytest.mark.parametrize(
+    "value", [lambda x: x * 3, lambda x: Tensor([6, 9], "float64"), lambda x: np.array([6.0, 9.0]), lambda x: [6, 9]]
+)
+def test_set_data_in_construct_is_an_assignment(mode, value):
+    """It was made once, while the cell was compiled."""
+    x, before = Tensor([2.0, 3.0]), graphc.get_context("mode")
+    graphc.set_context(mode=mode)
+    try:
+        net = Held(value)
+        for held in (1.0, 4.0):
+            net.p.set_data(Tensor([held, held]))
+            assert net(x).asnumpy().tolist() == [2 * held + 12, 2 * held + 27]
+            assert net.p.asnumpy().tolist() == [6, 9]
+            net.p.set_data(Tensor([held, held]))
+            assert graphc.grad(net)(x).asnumpy().tolist() == [6, 9]
+            assert net.p.asnumpy().tolist() == [6, 9]
+        with pytest.raises(graphc.ShapeError, match="a parameter keeps its shape"):
+            Held(lambda x: ops.ones(3))(x)
+    finally:
+        graphc.set_context(mode=before)

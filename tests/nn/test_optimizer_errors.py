@@ -57,7 +57,13 @@ def two(p: list[Parameter], **first: Any) -> list[dict[str, Any]]:
         (lambda p: nn.SGD(p, weight_decay=DecayOfStep()), TypeError, "SGD: weight_decay must be a number, not a Cell"),
         (lambda p: nn.SGD(p, []), ValueError, r"must have one axis with a rate per step, it has shape \(0,\)"),
         (lambda p: nn.SGD(p, Tensor([[0.1]])), ValueError, r"it has shape \(1, 1\)"),
-        (lambda p: nn.SGD(p, [0.1, "a"]), TypeError, "must list one number per step"),
+        (lambda p: nn.SGD(p, [0.1, "a"]), TypeError, "must list one number per step, the list holds str"),
+        (lambda p: nn.SGD(p, ["0.1"]), TypeError, "must list one number per step, the list holds str"),
+        (
+            lambda p: nn.Optimizer(p, 0.1),
+            TypeError,
+            r"the list holds Parameter(.|\n)*super\(\).__init__\(learning_rate, par",
+        ),
         (lambda p: nn.SGD(p, [0.1, -0.1]), ValueError, r"learning_rate\[1\] must be a finite number >= 0, got -0.1"),
         (
             lambda p: nn.SGD(p, [0.1, float("nan")]),

@@ -263,7 +263,7 @@ def test_an_own_construct_over_adam() -> None:
         (lambda p: nn.SGD(nn.Dense(2, 2)), TypeError, "parameters must be a list of Parameters, got Dense"),
         (lambda p: nn.SGD(p[0]), TypeError, "parameters must be a list of Parameters, got Parameter"),
         (lambda p: nn.SGD([Tensor(1.0)]), TypeError, "parameters must be Parameters, got Tensor"),
-        (lambda p: nn.SGD([p[0], p[0]]), ValueError, "two parameters are named 'fc.weight'"),
+        (lambda p: nn.SGD([p[0], p[0]]), ValueError, "the parameter 'fc.weight' is there twice"),
         (lambda p: nn.SGD([Parameter(1, name="n")]), TypeError, r"n i32\[\] cannot be trained"),
         (
             lambda p: nn.SGD([Parameter(Tensor(1j), name="n")]),

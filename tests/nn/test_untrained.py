@@ -183,11 +183,56 @@ def test_gradients_that_nothing_is_trained_by() -> None:
 
 
 def test_a_parameter_without_requires_grad_is_trained_if_it_is_given() -> None:
-    """As in MindSpore: requires_grad says what trainable_params() gives."""
+    """As in MindSpore's graph mode: requires_grad says what trainable_params() gives. Its PyNative mode trains it not."""
     net = Net()
     net.body.weight.requires_grad = False
     step = trained(net, [*net.body.get_parameters()])
-    assert warned(step) == []
+    (text,) = warned(step)
+    assert text.startswith("[GC142] parameters with requires_grad=False are trained, because the optimizer holds them")
+    assert "body.weight f32[4,3]\n" in text
     before = net.body.weight.asnumpy()
-    step(Tensor(X), Tensor(Y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        step(Tensor(X), Tensor(Y))
     assert not np.array_equal(before, net.body.weight.asnumpy())
+
+
+def test_state_in_the_hands_of_an_optimizer_is_nothing_unusual() -> None:
+    net = nn.SequentialCell(nn.Dense(3, 4), nn.BatchNorm1d(4), nn.Dense(4, 1))
+    assert warned(trained(nn.WithLossCell(net, nn.MSELoss()), list(net.get_parameters()))) == []
+
+
+class Rename(nn.Optimizer):
+    """Gives names to new weights, and writes them only where it is told to."""
+
+    def __init__(self, params: Any, writes: bool) -> None:
+        super().__init__(0.1, params)
+        self.writes = writes
+        self.moments = self.parameters.clone(prefix="moments", init="zeros")
+
+    def construct(self, grads: Any) -> Any:
+        for p, g, m in zip(self.parameters, grads, self.moments, strict=True):
+            ops.assign(m, g)
+            if self.writes:
+                ops.assign(p, p - 0.1 * g)
+            else:
+                p = p - 0.1 * g
+        return True
+
+
+def test_an_optimizer_that_writes_no_parameter() -> None:
+    net = Net()
+    assert warned(nn.TrainOneStepCell(net, Rename(net.body.trainable_params(), True))) == []
+    (text,) = warned(nn.TrainOneStepCell(net, Rename(net.body.trainable_params(), False)))
+    assert text.startswith("[GC155] Rename: construct writes none of the parameters that it is to train")
+    assert "body.weight f32[4,3], body.bias f32[4]" in text
+
+
+def test_gradients_asked_for_by_themselves() -> None:
+    """Somebody else is to train by them, so that nothing is written where they are computed."""
+    net = Net()
+    kept = graphc.value_and_grad(lambda x, y: net(x, y), None, net.trainable_params())
+    lost = graphc.value_and_grad(lambda x, y: float(net(x, y)), None, net.trainable_params())
+    kept(Tensor(X), Tensor(Y))
+    with pytest.warns(UntrainedWarning, match="gradients of zero: nothing differentiable leads to them from the loss"):
+        lost(Tensor(X), Tensor(Y))

@@ -6,14 +6,16 @@ import base64
 import dataclasses
 import re
 
+import numpy as np
 import pytest
 
+from graphc import nn
 from graphc.inspect.record import CallTime, Profile
 from graphc.page import Material, write_page
 from tests.page import pictures
 from tests.page.control import control
 from tests.page.looking import click, follow, opened, panel, press, row, texts, wait_until_ready
-from tests.page.steps import HOSTILE, blocks, workload
+from tests.page.steps import HOSTILE, blocks, trained, workload
 from tests.page.test_page import hostile
 from tests.report.browser import Browser, chromium
 
@@ -119,6 +121,32 @@ def test_a_node(page, browser):
     press(browser, "Escape")
     assert panel(browser).startswith("At a glance")
     assert browser.run("location.hash") == ""
+
+
+def test_a_constant_that_many_gradients_read_has_no_arcs(browser, tmp_path):
+    """Each tanh's gradient reads the same 1."""
+    net = nn.SequentialCell(*(layer for _ in range(6) for layer in (nn.Dense(4, 4), nn.Tanh())))
+    opened(browser, trained(net, np.ones((6, 4), np.float32)).page(tmp_path / "tanh.html"))
+    press(browser, "e")
+    heights = "[...document.querySelectorAll('path.arc.bw')].map((e) => e.getBoundingClientRect().height)"
+    assert 0 < browser.run(f"Math.max(...{heights})") < 100
+
+
+def test_at_every_width_the_heads_stand_apart(page, browser):
+    for width in (390, 640, 800, 1000, 1440):
+        opened(browser, page, width=width)
+        left, right = browser.run(
+            "[document.querySelector('.h-gradient'), document.querySelector('.gatehead')].map((e, i) => {"
+            " const range = document.createRange(); range.selectNodeContents(e);"
+            " const box = range.getBoundingClientRect(); return i ? box.left - 3 : box.right })"
+        )
+        assert left <= right, width
+        # Arcs stand between the lines of the source and the boxes.
+        sources = "[...document.querySelectorAll('.file bdi')].map((e) => e.getBoundingClientRect().right - 34)"
+        arcs = "[...document.querySelectorAll('path.arc.fw')].map((e) => e.getBoundingClientRect().left)"
+        assert browser.run(
+            f"Math.max(0, ...{sources}) <= Math.min(9e9, ...{arcs}) || !document.querySelector('.file').offsetWidth"
+        ), width
 
 
 def test_search(page, browser):

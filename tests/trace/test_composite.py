@@ -310,7 +310,7 @@ def test_bprop_in_pynative_mode() -> None:
     ("rule", "message"),
     [
         (lambda self, x, y, out, dout: (dout,), "returns 1 gradients for 2 inputs"),
-        (lambda self, x, y, out, dout: dout, "returns TracedTensor for 2 inputs"),
+        (lambda self, x, y, out, dout: dout, "returns Tensor for 2 inputs"),
         (lambda self, x, y, out, dout: (dout, dout, dout), "returns 3 gradients for 2 inputs"),
         (
             lambda self, x, y, out, dout: (dout[:2], dout),

@@ -13,7 +13,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, nn, train
-from graphc.errors import ArgumentValueError
+from graphc.errors import ArgumentValueError, GraphcWarning
 from graphc.train.callbacks import progress, summary
 from graphc.train.context import CallbackParams
 from tests.train.conftest import Data, Events, make, noise, parts, same, samples, weights
@@ -262,6 +262,7 @@ def test_learning_rate_scheduler():
         (lambda: train.CheckpointConfig(remove_redundancy=True), r"\[GC112\] CheckpointConfig: remove_redundancy=True"),
         (lambda: train.CheckpointConfig(format="pt"), "format must be one of 'ckpt', 'safetensors'"),
         (lambda: train.CheckpointConfig(every=3), "has no argument 'every'"),
+        (lambda: train.CheckpointConfig(save_checkpoint_step=3), "did you mean save_checkpoint_steps?"),
         (lambda: train.ModelCheckpoint("a/b"), "prefix must be a string without '/'"),
         (lambda: train.ModelCheckpoint(directory=3), "directory must be a path"),
         (lambda: train.ModelCheckpoint(config=3), "config must be a CheckpointConfig"),
@@ -296,3 +297,27 @@ def test_refused(call, text):
 def test_declined_data_is_accepted(tmp_path):
     train.SummaryCollector(tmp_path, collect_specified_data={"collect_graph": False, "histogram_regular": None})
     assert sys.maxsize > summary.peak_memory() > 10**7
+
+
+@pytest.mark.parametrize(
+    ("name", "help"),
+    [
+        ("on_train_epoch_ends", "did you mean on_train_epoch_end?"),
+        ("on_epoch_end", "did you mean epoch_end?"),
+        ("stepend", "did you mean step_end?"),
+        ("on_batch_end", "hooks are begin, epoch_begin, epoch_end"),
+    ],
+)
+def test_a_method_that_is_named_like_a_hook(name, help):
+    kind = type("Mine", (train.Callback,), {name: lambda self, run_context: None})
+    with pytest.warns(GraphcWarning) as caught:
+        make().train(1, samples(), callbacks=[kind()])
+    (text,) = [str(w.message) for w in caught]
+    assert f"Mine.{name} is called by nobody" in text
+    assert help in text
+
+
+def test_methods_that_are_not_named_like_a_hook():
+    names = ("ends", "send", "close", "_on_end", "step_count", "plot_epoch")
+    kind = type("Mine", (train.Callback,), {name: lambda self, *given: None for name in names})
+    make().train(1, samples(), callbacks=[kind()])

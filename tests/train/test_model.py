@@ -9,7 +9,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, amp, nn, train
-from graphc.errors import ArgumentTypeError, ArgumentValueError
+from graphc.errors import ArgumentTypeError, ArgumentValueError, UntrainedWarning
 from tests.train.conftest import RECORDED, Data, Events, Net, make, noise, parts, same, samples, weights
 
 
@@ -296,6 +296,7 @@ class Empty:
         (lambda: train.Model(3), TypeError, "Model: network must be a Cell, got int"),
         (lambda: make(metrics=["acc"]), TypeError, "metrics must be a dict of metrics, a set of names or None"),
         (lambda: make(keep=1), ValueError, "Model has no argument 'keep'"),
+        (lambda: train.Model(Net(), None, "sgd"), TypeError, "Model: optimizer must be an Optimizer, got str"),
         (lambda: make(amp_level="O9"), ValueError, "level must be one of O0, O1, O2, O3"),
         (lambda: make(boost_level="O1"), ValueError, r"\[GC112\] Model: boost_level='O1' is not supported"),
         (lambda: make(boost_config_dict={"mode": 1}), ValueError, "boost_config_dict"),
@@ -316,7 +317,7 @@ class Empty:
             TypeError,
             r"help: give an instance: History\(\)",
         ),
-        (lambda: make().train(1, Data(noise(1, 4, 4))), ValueError, r"must give \(data, label\), it gives 1 columns"),
+        (lambda: make().train(1, Data(noise(1, 4, 4))), ValueError, r"must give \(data, label\), it gives 1 column"),
         (lambda: make().train(1, [("a", "b")]), TypeError, "the data set gives str among its columns"),
         (lambda: make().eval(samples()), ValueError, "Model.eval: the Model has no metrics"),
         (lambda: make().fit(1, samples(), samples()), ValueError, "Model.fit: the Model has no metrics"),
@@ -354,3 +355,9 @@ def test_modules_of_mindspores_names():
     assert (LossMonitor, RunContext, Model) == (train.LossMonitor, train.RunContext, graphc.Model)
     assert (Accuracy, names, save_checkpoint) == (nn.Accuracy, nn.names, graphc.save_checkpoint)
     assert half.build_train_network is amp.build_train_network
+
+
+def test_a_model_that_trains_nothing():
+    net, loss, _ = parts(0.5)
+    with pytest.warns(UntrainedWarning, match=r"\[GC210\] Model.train: the Model has a loss_fn and no optimizer"):
+        train.Model(net, loss).train(1, samples())

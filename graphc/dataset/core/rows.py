@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.dataset.checks import misfit
 from graphc.dataset.core.faults import fault
 from graphc.errors import DataError
 from graphc.ops.tensor.arrays import is_masked
@@ -191,10 +192,7 @@ def collated(
         raise fault(f"{owner}: the function of the batch", _samples(ids), raised) from raised
     given = made if isinstance(made, tuple) else (made,)
     if len(given) != len(names):
-        raise DataError(
-            f"{owner}: the function of the batch gave {len(given)} columns, there are {len(names)}: {', '.join(names)}",
-            code="GC201",
-        )
+        raise DataError(f"{owner}: the function of the batch gave {misfit(len(given), names)}", code="GC201")
     arrays = []
     for value, name in zip(given, names, strict=True):
         try:

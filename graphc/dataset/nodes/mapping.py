@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.arguments import no_effect, only
-from graphc.dataset.checks import function, names, truth, workers
+from graphc.dataset.checks import function, misfit, names, truth, workers
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
 from graphc.dataset.core.rows import Rows, alike, stack, to_array, values
@@ -99,10 +99,7 @@ class Operations:
     def _checked(self, row: tuple[Any, ...], operation: Any) -> tuple[Any, ...]:
         wanted = self.inputs if self.whole else self.outputs
         if len(row) != len(wanted):
-            raise DataError(
-                f"{_name(operation)} gave {len(row)} values, there are {len(wanted)} columns: {', '.join(wanted)}",
-                code="GC201",
-            )
+            raise DataError(f"{_name(operation)} gave {misfit(len(row), wanted)}", code="GC201")
         return tuple(v if type(v) in _PLAIN else to_array(v) for v in row)
 
     def _said(self, raised: BaseException, rows: Rows, place: int) -> DataError:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphc.arguments import no_effect
-from graphc.dataset.checks import function, names, truth, workers
+from graphc.dataset.checks import function, misfit, names, truth, workers
 from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.faults import fault, interrupts
 from graphc.dataset.core.rows import Rows, alike, collated, joined_alike, of_numbers, packed, stack, to_array, values
@@ -41,9 +41,7 @@ class Form:
             given = [r if isinstance(r, (tuple, list)) else (r,) for r in given]
         if set(map(len, given)) != {width}:
             k = next(k for k, r in enumerate(given) if len(r) != width)
-            raise self._error(
-                f"gave {len(given[k])} values, there are {width} columns: {', '.join(self.columns)}", ids[k]
-            )
+            raise self._error(f"gave {misfit(len(given[k]), self.columns)}", ids[k])
         columns: list[Any] = [
             self._column(values, name, ids) for values, name in zip(zip(*given, strict=True), self.columns, strict=True)
         ]
@@ -102,13 +100,14 @@ def _done(form: Form, given: list[Any], ids: Array, error: DataError | None) -> 
         return Done(None, error)
     try:
         return Done(form.rows(given, ids[: len(given)]), error)
-    except DataError as misfit:
-        for good in range(len(given)):
-            try:
-                form.rows(given[good : good + 1], ids[good : good + 1])
-            except DataError as first:
-                return Done(form.rows(given[:good], ids[:good]) if good else None, first)
-        return Done(None, misfit)
+    except DataError as raised:
+        misfit = raised
+    for good in range(len(given)):
+        try:
+            form.rows(given[good : good + 1], ids[good : good + 1])
+        except DataError as first:
+            return Done(form.rows(given[:good], ids[:good]) if good else None, first)
+    return Done(None, misfit)
 
 
 class FetchBatch(Fetch):
@@ -373,6 +372,12 @@ class GeneratorDataset(MappableDataset):
             source = _Kept(source)
         self.source, self.form = source, Form(columns, dtypes)
         self.numbered = hasattr(source, "__getitem__") and hasattr(source, "__len__")
+        if self.numbered and isinstance(source, type):
+            raise ArgumentTypeError(
+                f"{_OWNER}: source is the class {source.__name__}, not one of its objects",
+                loc=user_loc(),
+                help=f"{source.__name__}(...) makes one",
+            )
         self.python_multiprocessing = truth(_OWNER, "python_multiprocessing", python_multiprocessing)
         workers(_OWNER, num_parallel_workers)
         if max_rowsize is not None:

@@ -21,7 +21,7 @@ from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 from graphc.ops.tensor.tensor import Tensor
 from graphc.signatures import constructor
-from graphc.suggest import no_attribute
+from graphc.suggest import nearest, no_attribute
 
 
 class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
@@ -159,10 +159,12 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
 
     def construct(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the cell computes; to be overridden."""
+        own = [n for c in type(self).__mro__[: type(self).__mro__.index(Cell)] for n in vars(c) if callable(vars(c)[n])]
+        meant = next((n for n in own if "construct" in nearest(n, ["construct"])), None)
         raise ArgumentTypeError(
             f"{type(self).__name__} does not define construct",
             loc=user_loc(),
-            help="write `def construct(self, ...)` in the class",
+            help=f"{meant} is to be called construct" if meant else "write `def construct(self, ...)` in the class",
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -185,8 +187,10 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
     def set_train(self, mode: bool = True) -> Self:
         """Set training (or evaluation) mode for this cell and all below it, and the phase of this one, "train" or "predict".
 
-        Returns self.
+        Returns self. ArgumentTypeError for a string, of which "False" is true.
         """
+        if isinstance(mode, str):
+            raise ArgumentTypeError(f"set_train: mode must be a bool, got {mode!r}", loc=user_loc())
         object.__setattr__(self, "phase", "train" if mode else "predict")
         for _, cell in self.cells_and_names():
             object.__setattr__(cell, "training", bool(mode))

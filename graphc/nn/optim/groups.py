@@ -77,7 +77,8 @@ def _list(owner: str, name: str, parameters: Any) -> list[Any]:
         raise ArgumentValueError(
             f"{owner}: there are no parameters to optimize",
             loc=user_loc(),
-            help="net.trainable_params() is empty when no Cell attribute of the network holds a Parameter",
+            help="net.trainable_params() has the Parameters of Cells that are attributes, in nn.CellList where there are"
+            " several, but for those with requires_grad=False",
         )
     return made
 

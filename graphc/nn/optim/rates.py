@@ -84,12 +84,19 @@ def as_rate(owner: str, value: Any) -> Rate:
 
 
 def _listed(owner: str, value: Any) -> Array:
+    each = value.asnumpy() if isinstance(value, Tensor) else list(value)
     try:
-        rates = np.asarray(value.asnumpy() if isinstance(value, Tensor) else list(value), np.float32)
+        if any(isinstance(x, (str, bytes, Parameter)) for x in each):
+            raise TypeError
+        rates = np.asarray(each, np.float32)
     except (TypeError, ValueError):
+        held = next((type(x).__name__ for x in each if not checks.is_number(x)), "something else")
         raise ArgumentTypeError(
-            f"{owner}: learning_rate must list one number per step, the {type(value).__name__} holds something else",
+            f"{owner}: learning_rate must list one number per step, the {type(value).__name__} holds {held}",
             loc=user_loc(),
+            help="an Optimizer takes learning_rate first: super().__init__(learning_rate, parameters)"
+            if held == "Parameter"
+            else None,
         ) from None
     if rates.ndim != 1 or not rates.size:
         raise ArgumentValueError(

@@ -98,9 +98,17 @@ def same_dtype(op: str, types: Types) -> str:
     if len({t.dtype for t in types}) > 1:
         raise DTypeError(
             f"{op}: operands have different dtypes: {', '.join(map(str, types))}",
-            help=f"cast one of them, for example with ops.cast(x, graphc.{types[0].dtype})",
+            help=_cast(types),
         )
     return types[0].dtype
+
+
+def _cast(types: Types) -> str:
+    """What to cast: to float32, the dtype of weights, or else to the widest there is, which is the last float or integer."""
+    order = [*INTEGERS, *(d for d in FLOATS if d != "float32"), *COMPLEX, "float32"]
+    wanted = max((t.dtype for t in types), key=lambda d: order.index(d) if d in order else -1)
+    other = next(t for t in types if t.dtype != wanted)
+    return f"cast the {other}, for example with ops.cast(x, graphc.{wanted})"
 
 
 def elementwise(op: str, allowed: Sequence[str] = NUMERIC, result: str | None = None) -> TypeRule:

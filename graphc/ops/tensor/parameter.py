@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from graphc import dispatch
-from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, is_library, user_loc
+from graphc.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    GraphcError,
+    GraphcWarning,
+    TraceError,
+    is_library,
+    stacklevel,
+    user_loc,
+)
 from graphc.ir.types import TensorType
 from graphc.ops.tensor.arrays import aligned, narrowed
 from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo, only_here
 from graphc.ops.tensor.tensor import Array, Tensor, to_array
 from graphc.processes import AxisCut, Cut, StageCut
 from graphc.signatures import caller
+from graphc.suggest import nearest, question
 
 _numbers = itertools.count()
+#: What users set of a parameter.
+_SETTINGS = ("requires_grad", "layerwise_parallel", "parallel_optimizer")
 
 
 class Parameter(ParameterExtras, Tensor):
@@ -73,6 +86,17 @@ class Parameter(ParameterExtras, Tensor):
             self.is_state = True
         self.layerwise_parallel = layerwise_parallel
         self.parallel_optimizer = parallel_optimizer
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Users keep in a parameter what they like; GraphcWarning for what looks like a slip of one of its own settings."""
+        if not (name.startswith("_") or name in self.__dict__ or hasattr(type(self), name)):
+            near = nearest(name, _SETTINGS)
+            if near:
+                text = GraphcError(
+                    f"a Parameter has no {name!r}: setting it has no effect", loc=user_loc(), help=question(near)
+                )
+                warnings.warn(str(text), GraphcWarning, stacklevel=stacklevel())
+        super().__setattr__(name, value)
 
     @property
     def name(self) -> str:
@@ -142,7 +166,15 @@ class Parameter(ParameterExtras, Tensor):
         return Tensor(self.storage)
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
-        """Write new contents, cast to the parameter's dtype. Another shape is accepted, as in MindSpore. Returns self."""
+        """Write new contents, cast to the parameter's dtype. Another shape is accepted, as in MindSpore. Returns self.
+
+        In construct it is an assignment, so that it is made at every step: of the parameter's shape.
+        """
+        active: Any = dispatch.recorder.get()
+        if active is not None and not is_library(caller().f_code.co_filename):
+            value: Any = data if isinstance(data, Tensor) else Tensor(to_array(data))
+            active.assign(self, value.astype(self.dtype))
+            return self
         array = narrowed(to_array(data, copy=False), self.storage.dtype, copy=False)
         if array.shape == self.storage.shape:
             self.storage[...] = array
@@ -224,8 +256,12 @@ class ParameterTuple(tuple[Parameter, ...]):
             if not isinstance(p, Parameter):
                 raise ArgumentTypeError(f"a ParameterTuple holds Parameters, got {type(p).__name__}", loc=user_loc())
             if p.name in names:
+                twice = any(p is other for other in made[: len(names)])
                 raise ArgumentValueError(
-                    f"two parameters are named {p.name!r}", code="GC141", help="give each its own name"
+                    f"the parameter {p.name!r} is there twice" if twice else f"two parameters are named {p.name!r}",
+                    code="GC141",
+                    loc=user_loc(),
+                    help="leave one out" if twice else "give each its own name",
                 )
             names.add(p.name)
         return super().__new__(cls, made)

@@ -411,6 +411,10 @@ class TracedTensor(Tensor):
     __lshift__, __rlshift__, __rshift__, __rrshift__ = left_shift, left_shift_by, right_shift, right_shift_by
     __divmod__, __rdivmod__, __invert__, __round__ = divided, divided_by, inverted, rounded
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__name__ = "Tensor"
+
     def __init__(self, type: TensorType, handle: Any) -> None:
         self._array = None
         self._type = type
@@ -451,6 +455,10 @@ class TracedTensor(Tensor):
                 help="choose with `if k == 1: ... elif k == 2: ...`, or read a row of a tensor: table[k]",
             )
         return id(self)
+
+
+#: Users know it as a Tensor, in errors too.
+TracedTensor.__name__ = "Tensor"
 
 
 def tensor(

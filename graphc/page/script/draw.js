@@ -74,7 +74,7 @@ function drawHeads() {
             `${passed ? "all are" : `only ${order.ordered} are`} computed after the status is cleared`,
           onclick: () => select(order.check.id),
         },
-        narrow ? "finite?" : `finite? tests ${order.tested}`,
+        layout.width < 1000 ? "finite?" : `finite? tests ${order.tested}`,
       ),
     );
     const gate = column("gate"),

@@ -12,7 +12,7 @@ function columnsFor(width) {
     tight = width < 1000;
   const plan = [
     ["tree", narrow ? Math.min(150, width * 0.36) : tight ? 170 : 214, 0],
-    ["file", narrow || tight ? 0 : 92, 0],
+    ["file", narrow || tight ? 0 : 112, 0], // Of which a part is for the arcs.
     ["forward", narrow ? 50 : 120, 5],
     ["saved", !hasGradient ? 0 : narrow ? 6 : 54, 0],
     ["gradient", !hasGradient ? 0 : narrow ? 50 : 130, 5],
@@ -87,7 +87,8 @@ function residuals() {
       for (const node of own.gradient)
         for (const [id] of node.inputs) {
           const source = byId.get(id),
-            from = source?.region === "backward" && source.fwd !== null ? layout.rowOf.get(source.fwd) : undefined;
+            computed = source?.region === "backward" && source.fwd !== null && source.inputs.length > 0,
+            from = computed ? layout.rowOf.get(source.fwd) : undefined;
           if (from && from.index > row.index) add(from, row, "gradient");
         }
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, GraphcWarning, stacklevel, user_loc
+from graphc.suggest import nearest, question
 from graphc.train.context import RunContext
 
 #: The hooks of older versions, which those of training and evaluation call.
@@ -125,7 +127,29 @@ def as_list(callbacks: Any) -> list[Callback]:
                 loc=user_loc(),
                 help=f"give an instance: {name}()" if isinstance(each, type) and issubclass(each, Callback) else None,
             )
+        warn_of_names(type(each))
     return made
+
+
+def warn_of_names(kind: type[Callback]) -> None:
+    """GraphcWarning for methods of a user's callback that are named like hooks and are none: nobody calls them."""
+    hooks = [n for n in vars(Callback) if n in _OLD or n.startswith("on_")]
+    own = {
+        n
+        for c in kind.__mro__
+        if c.__module__ != "builtins" and not c.__module__.startswith("graphc.")
+        for n in vars(c)
+    }
+    for name in sorted(n for n in own.difference(hooks) if not n.startswith("_") and callable(getattr(kind, n))):
+        # Names as short as `end` are near to too many others.
+        near = nearest(name, [n for n in hooks if len(n) > 5])
+        if near or name.startswith("on_"):
+            text = GraphcError(
+                f"{kind.__name__}.{name} is called by nobody: it is none of a callback's hooks",
+                loc=user_loc(),
+                help=question(near) or f"hooks are {', '.join(hooks)}",
+            )
+            warnings.warn(str(text), GraphcWarning, stacklevel=stacklevel())
 
 
 def refuse_old_hooks(callbacks: Iterable[Callback]) -> None:

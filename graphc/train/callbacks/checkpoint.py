@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import time
@@ -20,6 +21,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.seed import get_rng_state
 from graphc.ops.tensor.tensor import Tensor
 from graphc.processes import gather, rank
+from graphc.suggest import nearest_argument, question
 from graphc.train.callbacks.base import Callback
 from graphc.train.callbacks.monitors import step_in_epoch
 from graphc.train.together import found_by_all, several
@@ -65,7 +67,10 @@ class CheckpointConfig:
     ) -> None:
         owner = "CheckpointConfig"
         for name in kwargs:
-            raise ArgumentValueError(f"{owner} has no argument {name!r}", loc=user_loc())
+            known = inspect.signature(CheckpointConfig).parameters
+            raise ArgumentValueError(
+                f"{owner} has no argument {name!r}", loc=user_loc(), help=question(nearest_argument(name, known))
+            )
         steps = _count(owner, "save_checkpoint_steps", save_checkpoint_steps)
         seconds = _count(owner, "save_checkpoint_seconds", save_checkpoint_seconds)
         most = _count(owner, "keep_checkpoint_max", keep_checkpoint_max)
