@@ -122,6 +122,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.nn", "layer layer.math", ("graphc.compat.layers", *_NN)),
     "mindspore.nn.probability": ("graphc.nn.probability",),
     "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
+    **_within(
+        "mindspore.nn.probability.distribution",
+        "distribution bernoulli beta categorical cauchy exponential gamma geometric gumbel half_normal laplace log_normal"
+        " logistic normal poisson student_t transformed_distribution uniform",
+        ("graphc.nn.probability.distribution",),
+    ),
     "mindspore.nn.probability.bnn_layers": ("graphc.nn.probability.bnn_layers",),
     **_within(
         "mindspore.nn.probability.bnn_layers",
@@ -129,7 +135,11 @@ MODULES: dict[str, tuple[str, ...]] = {
         ("graphc.nn.probability.bnn_layers",),
     ),
     "mindspore.nn.probability.bijector": ("graphc.nn.probability.bijector",),
-    "mindspore.nn.probability.bijector.softplus": ("graphc.nn.probability.bijector",),
+    **_within(
+        "mindspore.nn.probability.bijector",
+        "bijector exp gumbel_cdf invert power_transform scalar_affine softplus",
+        ("graphc.nn.probability.bijector",),
+    ),
     "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
     "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules",),
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
