@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def _traced(
 ) -> tuple[GraphRecorder, list[Tensor | None]]:
     """A subgraph of the gradient, and the gradients in it."""
     branch = recorder.branch("bprop")
-    xs, ys, dys = ([branch.carry(t) for t in group] for group in (inputs, outputs, outputs))
+    xs, ys, dys = ([cast(Tensor, branch.carry(t)) for t in group] for group in (inputs, outputs, outputs))
     with branch.active(), branch.region("backward"):
         return branch, rule(xs, ys, dys)
 

@@ -62,8 +62,9 @@ class Model:
                 raise checks.wrong_type("Model", name, "a Cell" if name == "network" else "a Cell or None", cell)
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         buckets = kwargs.pop("buckets", None)
-        self._amp_level, self._amp_options = amp_level, kwargs
+        self._amp_level, self._keep_bn_fp32 = amp_level, kwargs.get("keep_batchnorm_fp32")
         self._loss_scale_manager: LossScaleManager | None = kwargs.get("loss_scale_manager")
+        self._loss_scale_manager_set = "loss_scale_manager" in kwargs
         self._train_network = self._build_train_network()
         self._metric_fns = get_metrics(metrics) or {}
         self._said: set[str] = set()
@@ -76,14 +77,18 @@ class Model:
             self._said.add("partial")  # Of no smaller batch is to be said that it is compiled for itself.
 
     def _build_train_network(self) -> Cell:
-        """The Cell that a training step calls, of this name and without arguments in MindSpore, too: published models override it."""
-        options = self._amp_options
+        """The Cell that a training step calls. Published models override it: its name and what it reads are MindSpore's."""
         if self._optimizer is not None:
+            options: dict[str, Any] = {}
+            if self._loss_scale_manager_set:
+                options["loss_scale_manager"] = self._loss_scale_manager
+            if self._keep_bn_fp32 is not None:
+                options["keep_batchnorm_fp32"] = self._keep_bn_fp32
             return build_train_network(self._network, self._optimizer, self._loss_fn, level=self._amp_level, **options)
         for name, value, usual in (
             ("amp_level", self._amp_level, "O0"),
-            ("loss_scale_manager", options.get("loss_scale_manager"), None),
-            ("keep_batchnorm_fp32", options.get("keep_batchnorm_fp32"), None),
+            ("loss_scale_manager", self._loss_scale_manager, None),
+            ("keep_batchnorm_fp32", self._keep_bn_fp32, None),
         ):
             if value != usual:
                 raise ArgumentValueError(
