@@ -140,6 +140,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.nn", "layer layer.math", ("graphc.compat.layers", *_NN)),
     "mindspore.nn.probability": ("graphc.nn.probability",),
     "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
+    **_within(
+        "mindspore.nn.probability.distribution",
+        "distribution bernoulli beta categorical cauchy exponential gamma geometric gumbel half_normal laplace log_normal"
+        " logistic normal poisson student_t transformed_distribution uniform",
+        ("graphc.nn.probability.distribution",),
+    ),
     "mindspore.nn.probability.bnn_layers": ("graphc.nn.probability.bnn_layers",),
     **_within(
         "mindspore.nn.probability.bnn_layers",
@@ -151,12 +157,6 @@ MODULES: dict[str, tuple[str, ...]] = {
         "mindspore.nn.probability.bijector",
         "bijector exp gumbel_cdf invert power_transform scalar_affine softplus",
         ("graphc.nn.probability.bijector",),
-    ),
-    **_within(
-        "mindspore.nn.probability.distribution",
-        "bernoulli beta categorical cauchy distribution exponential gamma geometric gumbel half_normal laplace log_normal"
-        " logistic normal poisson student_t transformed_distribution uniform",
-        ("graphc.nn.probability.distribution",),
     ),
     "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
     "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules",),

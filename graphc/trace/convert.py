@@ -35,7 +35,7 @@ from graphc.trace.inplace import changed
 from graphc.trace.loops import for_stmt, while_stmt
 from graphc.trace.mathematics import MATH
 from graphc.trace.mentioned import bound_call, defines
-from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
+from graphc.trace.rewrite import caught, is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
 from graphc.trace.simplify import simplified
 from graphc.trace.sizes import arithmetic
 from graphc.trace.suspended import is_suspended
@@ -202,5 +202,5 @@ _BUILT_IN: dict[Any, Callable[..., Any]] = {
 #: What converted code calls, besides malt's own.
 _HOOKS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, changed,
-    unzipped, nested, displayed, ticking, print_, raising, is_, read, sized, comprehended, arithmetic,
+    unzipped, nested, displayed, ticking, print_, raising, caught, is_, read, sized, comprehended, arithmetic,
 )  # fmt: skip

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from graphc.errors import GradientError, TraceError, user_loc
+from graphc.ir import TensorType
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten, unflatten
+from graphc.trace.hooks import host_call
 from graphc.trace.recorder import GraphRecorder
 
 
@@ -24,35 +28,36 @@ def custom_gradient(
     """`result` of a call with `args`, whose gradient for the args is what bprop(*args, out, dout) returns.
 
     bprop returns one gradient per argument, in a tuple (a single one may stand alone); those of Python values are not used.
+    In PYNATIVE_MODE one that asks for values, as by `asnumpy`, is called when the gradient is computed, else it is traced here.
     Parameters that the call read get no gradient through it, as in MindSpore. GradientError GC153 for anything else.
     """
     inputs, input_structure = flatten(args)
     outputs, output_structure = flatten(result)
     if not inputs or not outputs:
         return result
-    branch = recorder.branch("bprop")
-    xs, ys, dys = ([branch.carry(t) for t in group] for group in (inputs, outputs, outputs))
-    arguments = unflatten(input_structure, xs)
-    with branch.active(), branch.region("backward"):
-        made = bprop(*arguments, unflatten(output_structure, ys), unflatten(output_structure, dys))
+
+    def rule(xs: list[Tensor], ys: list[Tensor], dys: list[Tensor]) -> list[Tensor | None]:
+        of_results = (unflatten(output_structure, group) for group in (ys, dys))
+        return _per_tensor(name, args, bprop(*unflatten(input_structure, xs), *of_results))
+
+    try:
+        branch, gradients = _traced(recorder, inputs, outputs, rule)
+    except TraceError as error:
+        if not recorder.immediate or error.code not in ("GC120", "GC130"):
+            raise
+        # It asks for values, which are there when the gradient is computed.
+        branch, gradients = _traced(recorder, inputs, outputs, _with_values(name, rule))
     if branch.written:
         written = ", ".join(repr(branch.known[k].name) for k in branch.written)
         raise GradientError(
             f"the bprop of {name} assigns {written}: a gradient writes no parameters", code="GC153", loc=user_loc()
         )
-    gradients = _per_tensor(name, args, made)
     given = [(i, g) for i, g in enumerate(gradients) if g is not None]
     wrt = tuple(i for i, _ in given)
     values = [(str(i), branch.resolve(g)) for i, g in given]
     for i, (_, value) in zip(wrt, values, strict=True):
         if branch.graph.type(value) != inputs[i].tensor_type:
-            raise GradientError(
-                f"the bprop of {name} gives {branch.graph.type(value)} as the gradient of an input that is"
-                f" {inputs[i].tensor_type}",
-                code="GC153",
-                loc=user_loc(),
-                help="a gradient has the shape and dtype of its input",
-            )
+            raise _unlike(name, branch.graph.type(value), inputs[i].tensor_type)
     branch.graph.set_results(values)
     branch.graph.inputs = (
         *branch.graph.inputs[: len(inputs) + 2 * len(outputs)],
@@ -62,6 +67,50 @@ def custom_gradient(
     attrs = {"outs": len(outputs), "ins": len(inputs), "wrt": wrt, "bprop": branch.graph}
     results = recorder.record("CustomGrad", [*outputs, *inputs, *captures], attrs)
     return unflatten(output_structure, results)
+
+
+#: Gradients for inputs, given these, the outputs and the gradients of those.
+Rule = Callable[[list[Tensor], list[Tensor], list[Tensor]], list[Tensor | None]]
+
+
+def _traced(
+    recorder: GraphRecorder, inputs: list[Tensor], outputs: list[Tensor], rule: Rule
+) -> tuple[GraphRecorder, list[Tensor | None]]:
+    """A subgraph of the gradient, and the gradients in it."""
+    branch = recorder.branch("bprop")
+    xs, ys, dys = ([cast(Tensor, branch.carry(t)) for t in group] for group in (inputs, outputs, outputs))
+    with branch.active(), branch.region("backward"):
+        return branch, rule(xs, ys, dys)
+
+
+def _with_values(name: str, rule: Rule) -> Rule:
+    """The rule as a call of Python on tensors that have values, for PYNATIVE_MODE."""
+
+    def run(xs: list[Tensor], ys: list[Tensor], dys: list[Tensor]) -> list[Tensor | None]:
+        def call(*values: Tensor) -> tuple[Tensor, ...]:
+            made = rule(list(values[: len(xs)]), list(values[len(xs) : -len(dys)]), list(values[-len(dys) :]))
+            for x, g in zip(xs, made, strict=True):
+                if g is not None and g.tensor_type != x.tensor_type:
+                    raise _unlike(name, g.tensor_type, x.tensor_type)
+            filled = (
+                Tensor(np.zeros_like(x.asnumpy())) if g is None else g for x, g in zip(values, made, strict=False)
+            )
+            return (*filled, *values[len(xs) :])
+
+        # A call in Python gives what is like its operands: those behind the inputs are given back.
+        made = host_call(call, (*xs, *ys, *dys))[: len(xs)]
+        return [g if x.is_floating_point() or x.is_complex() else None for x, g in zip(xs, made, strict=True)]
+
+    return run
+
+
+def _unlike(name: str, given: TensorType, wanted: TensorType) -> GradientError:
+    return GradientError(
+        f"the bprop of {name} gives {given} as the gradient of an input that is {wanted}",
+        code="GC153",
+        loc=user_loc(),
+        help="a gradient has the shape and dtype of its input",
+    )
 
 
 def _per_tensor(name: str, args: tuple[Any, ...], made: Any) -> list[Tensor | None]:

@@ -245,7 +245,11 @@ def run(
         return x if isinstance(x, Parameter) else x.item() if x.is_number else tracer.input("", x)
 
     args, kwargs = map_leaves(known, (args, kwargs))
-    with tracer.active():
-        outputs = tracer.run(cell, args, kwargs)
+    try:
+        with tracer.active():
+            outputs = tracer.run(cell, args, kwargs)
+    finally:
+        tracer.over = True
+        tracer.values.clear()  # A tensor that is kept somewhere keeps its own contents, not those of the whole call.
     tracer.names.clear()
     return map_leaves(lambda x: Tensor(x.array) if x.array is not None else x, outputs)

@@ -52,6 +52,8 @@ class GraphRecorder(dispatch.Recorder):
     """The part of `graphc.dispatch.Recorder` that records, for one graph; branches of `cond` get recorders of their own."""
 
     immediate = False
+    #: Whether the call in PYNATIVE_MODE that this traced has returned.
+    over = False
 
     def __init__(self, name: str, parent: GraphRecorder | None = None) -> None:
         self.parent = parent
@@ -226,6 +228,8 @@ class GraphRecorder(dispatch.Recorder):
             return self.resolve(x.dense())
         if isinstance(x, TracedTensor):
             recorder, value = x.handle
+            if recorder.root.over and x.array is not None:
+                return self.constant(Tensor.wrap(x.array))  # Of PYNATIVE_MODE, kept: a value, and without its graph.
             return self.capture(recorder, value)
         return self.constant(x)
 

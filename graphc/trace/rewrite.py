@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import copy
 import math
+import sys
 from typing import Any, TypeGuard, TypeVar
 
 from graphc.ops import functional as F
@@ -81,6 +82,11 @@ def raising(error: Any) -> Any:
     if isinstance(made, Exception):
         made.__dict__["asked_for"] = True
     return made
+
+
+def caught() -> BaseException | None:
+    """What a handler of a `try` statement handles, which `except IndexError as error` gives a name."""
+    return sys.exception()
 
 
 def lazy(function: ast.AST) -> ast.AST:

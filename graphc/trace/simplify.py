@@ -1,5 +1,5 @@
 """Statements that malt does not know, written with those that it knows: `match`, `else` of a loop, `:=` in tests, several targets
-of which one is an item; and the `return` at the end of a function that returns elsewhere.
+of which one is an item, names of what a handler catches; and the `return` at the end of a function that returns elsewhere.
 
 match mode:                     subject = mode              while more:            complete = True
     case "a" | "b":             if subject == "a" or ...        if last:           while more:
@@ -45,6 +45,16 @@ class _Simplifier(ast.NodeTransformer):
         if not _returns(node.body) or _ends(node.body):
             return node
         node.body.append(located(ast.Return(ast.Constant(None)), node))
+        return node
+
+    # ---- handlers with a name
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
+        self.generic_visit(node)
+        if node.name is not None:
+            caught = ast.Attribute(value=_read("ag__"), attr="caught", ctx=ast.Load())
+            node.body.insert(0, located(_assigned(node.name, ast.Call(func=caught, args=[], keywords=[])), node))
+            node.name = None
         return node
 
     # ---- loops with else

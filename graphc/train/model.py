@@ -62,9 +62,11 @@ class Model:
             if not isinstance(cell, Cell) and (cell is not None or name == "network"):
                 raise checks.wrong_type("Model", name, "a Cell" if name == "network" else "a Cell or None", cell)
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
-        self._loss_scale_manager: LossScaleManager | None = kwargs.get("loss_scale_manager")
         buckets = kwargs.pop("buckets", None)
-        self._train_network = self._build_train_network(amp_level, kwargs)
+        self._amp_level, self._keep_bn_fp32 = amp_level, kwargs.get("keep_batchnorm_fp32")
+        self._loss_scale_manager: LossScaleManager | None = kwargs.get("loss_scale_manager")
+        self._loss_scale_manager_set = "loss_scale_manager" in kwargs
+        self._train_network = self._build_train_network()
         self._metric_fns = get_metrics(metrics) or {}
         self._said: set[str] = set()
         #: Whether an evaluation or a prediction has put the network into its mode.
@@ -75,15 +77,21 @@ class Model:
                 pad_calls(each, buckets)
             self._said.add("partial")  # Of no smaller batch is to be said that it is compiled for itself.
 
-    def _build_train_network(self, amp_level: str, options: dict[str, Any]) -> Cell:
+    def _build_train_network(self) -> Cell:
+        """The Cell that a training step calls. Published models override it: its name and what it reads are MindSpore's."""
         if self._optimizer is not None:
             if not isinstance(self._optimizer, Optimizer):
                 raise checks.wrong_type("Model", "optimizer", "an Optimizer", self._optimizer)
-            return build_train_network(self._network, self._optimizer, self._loss_fn, level=amp_level, **options)
+            options: dict[str, Any] = {}
+            if self._loss_scale_manager_set:
+                options["loss_scale_manager"] = self._loss_scale_manager
+            if self._keep_bn_fp32 is not None:
+                options["keep_batchnorm_fp32"] = self._keep_bn_fp32
+            return build_train_network(self._network, self._optimizer, self._loss_fn, level=self._amp_level, **options)
         for name, value, usual in (
-            ("amp_level", amp_level, "O0"),
-            ("loss_scale_manager", options.get("loss_scale_manager"), None),
-            ("keep_batchnorm_fp32", options.get("keep_batchnorm_fp32"), None),
+            ("amp_level", self._amp_level, "O0"),
+            ("loss_scale_manager", self._loss_scale_manager, None),
+            ("keep_batchnorm_fp32", self._keep_bn_fp32, None),
         ):
             if value != usual:
                 raise ArgumentValueError(

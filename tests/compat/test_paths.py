@@ -124,3 +124,10 @@ def test_a_module_does_not_stand_for_itself():
     for call in (shard, graphc.parallel.shard):
         with pytest.raises(AttributeError, match=r"has no .*shard; use the function itself"):
             call(abs, in_strategy=((1,),))
+
+
+def test_distributions_and_bijectors_have_modules_of_their_own():
+    of = graphc.nn.probability
+    assert import_module("graphc.nn.probability.distribution.normal").Normal is of.distribution.Normal
+    assert import_module("graphc.nn.probability.distribution.distribution").Distribution is of.distribution.Distribution
+    assert import_module("graphc.nn.probability.bijector.exp").Exp is of.bijector.Exp

@@ -153,6 +153,35 @@ class Counting(nn.Cell):
         return self.count * 2
 
 
+class Keeping(nn.Cell):
+    """x * w + what the last call has computed, which an attribute and a list keep."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor([1.0, 2.0, 3.0]), name="w")
+        self.last, self.all = None, []
+
+    def construct(self, x):
+        y = x * self.w if self.last is None else x * self.w + self.last
+        self.last = y
+        self.all.append(y)
+        return y.sum()
+
+
+def test_what_construct_keeps_is_a_value_later_in_pynative_mode(mode_again):
+    graphc.set_context(mode=PYNATIVE_MODE)
+    net, first = Keeping(), X.asnumpy() * [1, 2, 3]
+    assert float(net(X)) == first.sum()
+    step = graphc.value_and_grad(net, None, net.trainable_params())
+    for turn in (2, 3):
+        value, (gradient,) = step(X)
+        assert float(value) == turn * first.sum()
+        np.testing.assert_array_equal(gradient.asnumpy(), X.asnumpy())
+    np.testing.assert_array_equal((net.last + net.all[0]).asnumpy(), 4 * first)
+    graphc.set_context(mode=GRAPH_MODE)
+    np.testing.assert_array_equal(graphc.jit(lambda x: x * net.last)(X).asnumpy(), X.asnumpy() * 3 * first)
+
+
 def test_a_buffer_set_in_construct():
     net = Counting()
     with pytest.raises(graphc.TraceError, match="GC133"):

@@ -306,6 +306,41 @@ def test_bprop_in_pynative_mode() -> None:
         graphc.set_context(mode=graphc.GRAPH_MODE)
 
 
+class OnHost(nn.Cell):
+    """sin(x), and its gradient, by NumPy; `rule` makes the gradients of x and n of NumPy's."""
+
+    def __init__(self, rule: Any = lambda g, n: (Tensor(g), None)) -> None:
+        super().__init__()
+        self.rule = rule
+
+    def construct(self, x: Tensor, n: Tensor) -> Tensor:
+        self.slope = np.cos(x.asnumpy())
+        return Tensor(np.sin(x.asnumpy()))
+
+    def bprop(self, x: Tensor, n: Tensor, out: Tensor, dout: Tensor) -> Any:
+        return self.rule(self.slope * dout.asnumpy() if float(dout.sum()) else dout.asnumpy(), n)
+
+
+def test_a_bprop_that_asks_for_values(mode_again: None) -> None:
+    graphc.set_context(mode=graphc.PYNATIVE_MODE)
+    n = Tensor(np.arange(2))
+    for rule in (lambda g, n: (Tensor(g), None), lambda g, n: (Tensor(g), n * 0)):
+        cell = OnHost(rule)
+        made = ops.grad(lambda x, cell=cell: (cell(x * x, n) * x).sum())(Tensor(A))
+        close(made, np.sin(A * A) + 2 * A * A * np.cos(A * A))
+    again = ops.grad(lambda x: ops.grad(lambda x: cell(x, n).sum())(x).sum())
+    for action, message in (
+        (lambda: again(Tensor(A)), "HostCall has no gradient"),
+        (lambda: ops.grad(OnHost(lambda g, n: (Tensor(g[:2]), n)))(Tensor(A), n), r"f32\[2\] as the gradient"),
+        (lambda: ops.grad(OnHost(lambda g, n: (Tensor(g),)))(Tensor(A), n), "returns 1 gradients for 2 inputs"),
+    ):
+        with pytest.raises(graphc.GradientError, match=message):
+            action()
+    graphc.set_context(mode=graphc.GRAPH_MODE)
+    with pytest.raises(graphc.TraceError, match="asnumpy"):
+        ops.grad(OnHost())(Tensor(A), n)
+
+
 @pytest.mark.parametrize(
     ("rule", "message"),
     [

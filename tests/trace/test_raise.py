@@ -165,3 +165,29 @@ def test_places_in_buckets_that_a_table_lacks_are_told_by_the_run():
         assert step(Tensor(np.ones((n, 2), np.float32))).asnumpy() == n * (n + 1) / 2
     with pytest.raises(IndexError, match="out of range for axis 0"):
         step(Tensor(np.ones((7, 2), np.float32)))
+
+
+class Handled(nn.Cell):
+    """Handlers that name what they catch, one with a branch in it, one that raises another exception from it."""
+
+    def construct(self, x, place, again):
+        try:
+            y = x[place]
+        except (IndexError, ValueError) as error:
+            if again:
+                raise KeyError("no such row") from error
+            y = x[0] * len(type(error).__mro__[-2].__name__)
+            if x.sum() > 0:
+                y = y + 1
+        return y
+
+
+def test_handlers_that_name_what_they_catch(mode_again):
+    x = Tensor(np.ones((2, 3), np.float32))
+    for mode in (graphc.PYNATIVE_MODE, graphc.GRAPH_MODE):
+        graphc.set_context(mode=mode)
+        assert Handled()(x, 1, True).asnumpy().tolist() == [1, 1, 1]
+        assert Handled()(x, 5, False).asnumpy().tolist() == [14, 14, 14]  # Of BaseException.
+        with pytest.raises(KeyError, match="no such row") as caught:
+            Handled()(x, 5, True)
+        assert isinstance(caught.value.__cause__, IndexError)

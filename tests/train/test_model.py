@@ -58,6 +58,22 @@ def test_ready_training_cells(sink):
     assert float(cell.scale_sense.asnumpy()) == 2048
 
 
+class OwnCell(graphc.Model):
+    """A Model that makes its training cell as published ones do: by MindSpore's name, from what the base makes."""
+
+    def _build_train_network(self):
+        self.made = super()._build_train_network()
+        return self.made
+
+
+def test_a_subclass_makes_the_training_cell():
+    model, own = make(), OwnCell(*parts())
+    assert own.train_network is own.made
+    for each in (model, own):
+        each.train(2, samples())
+    assert same(weights(own), weights(model))
+
+
 def test_loss_scale_manager_and_amp_level():
     net, loss, optimizer = parts()
     manager = amp.FixedLossScaleManager(128.0, drop_overflow_update=True)
