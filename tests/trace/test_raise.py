@@ -163,7 +163,7 @@ def test_places_in_buckets_that_a_table_lacks_are_told_by_the_run():
     step = graphc.compile(Looked(), Tensor(np.ones((8, 2), np.float32)), buckets=(4, 8))
     for n in (1, 4, 6):
         assert step(Tensor(np.ones((n, 2), np.float32))).asnumpy() == n * (n + 1) / 2
-    with pytest.raises(IndexError, match="out of range for axis 0"):
+    with pytest.raises(IndexError, match=r"out of range for a(n axis of 6|xis 0)"):
         step(Tensor(np.ones((7, 2), np.float32)))
 
 
