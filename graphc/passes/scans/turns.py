@@ -86,20 +86,22 @@ class Course:
         self.graphs: dict[int, Any] = {}
         self._keys: dict[int, Any] = {}
         nodes = order.nodes(graph)
-        inputs = {n.id: n for n in nodes if n.op.name in ("Input", "Param")}
-        counts = Counter((n.op.name, n.types) for n in nodes)
-        alike = {n.id: counts[n.op.name, n.types] for n in nodes if n.id not in inputs}
+        inputs = {n.id for n in nodes if n.op.name in ("Input", "Param")}
+        kinds = {n.id: (n.op.name, n.types) for n in nodes if n.id not in inputs}
+        counts = Counter(kinds.values())
+        alike = {id: counts[kind] for id, kind in kinds.items()}
         self.leaves = Leaves(nodes, alike, LEAST_TURNS)
         self.ids = [n.id for n in nodes if n.id not in self.leaves and n.id not in inputs]
         self.at = {id: k for k, id in enumerate(self.ids)}
         # What a turn reads from before the loop all turns read.
-        single = {id for id in inputs if len(graph.users(id)) < LEAST_TURNS}
-        breaks = [p for p, id in enumerate(self.ids) if any(v.node in single for v in graph.node(id).inputs)]
-        #: Places that may lie in turns: so many of them in a row that there may be enough turns.
+        readers = [users for id in inputs if len(users := graph.users(id)) < LEAST_TURNS]
+        breaks = sorted({self.at[user] for users in readers for user in users if user in self.at})
+        #: Places that may lie in turns: those of so many nodes of one kind in a row that there may be enough turns.
         self.near = [
             p
             for begin, end in pairwise([-1, *breaks, len(self.ids)])
-            for p in range(begin + 1, end if end - begin >= LEAST_TURNS - 1 else 0)
+            if max(Counter(kinds[id] for id in self.ids[begin + 1 : end]).values(), default=0) >= LEAST_TURNS - 2
+            for p in range(begin + 1, end)
         ]
 
     def key(self, id: int) -> Any:
