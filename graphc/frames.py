@@ -20,7 +20,17 @@ from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 
 from graphc.debug import switches
-from graphc.errors import ORIGINALS, SOURCE_MAPS, GraphcError, Loc, find_file, is_hidden, is_library, loc_of
+from graphc.errors import (
+    ORIGINALS,
+    SOURCE_MAPS,
+    GraphcError,
+    Loc,
+    find_file,
+    is_generated,
+    is_hidden,
+    is_library,
+    loc_of,
+)
 
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 #: What graphc itself calls: between its frames, theirs are none of the user's.
@@ -112,8 +122,10 @@ def place(traceback: TracebackType | None) -> Loc | None:
 
 
 def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    """The entries, but for what Python has written for graphc's classes."""
     while traceback is not None:
-        yield traceback
+        if not is_generated(traceback.tb_frame):
+            yield traceback
         traceback = traceback.tb_next
 
 
