@@ -82,16 +82,27 @@ def constructor(function: Callable[P, None], owner: str) -> Callable[P, None]:
     return made
 
 
-def caller() -> FrameType:
-    """The frame that calls what calls this, wrappers left out."""
+def caller(of: object = None) -> FrameType:
+    """The frame that calls what calls this, wrappers left out, and methods of the object `of`, which somebody may have put in
+    the place of others.
+    """
     frame = inspect.currentframe()
     assert frame is not None
     assert frame.f_back is not None
     frame = frame.f_back.f_back
-    while frame is not None and frame.f_code.co_filename == __file__ and frame.f_back is not None:
+    while frame is not None and frame.f_back is not None:
+        if frame.f_code.co_filename != __file__ and (of is None or not _is_given(frame, of)):
+            break
         frame = frame.f_back
     assert frame is not None
     return frame
+
+
+def _is_given(frame: FrameType, instance: object) -> bool:
+    """Whether a frame is of a function that has an object as its first argument."""
+    names = frame.f_code.co_varnames
+    first = frame.f_locals.get(names[0]) if names else None
+    return first is instance or (type(first) is tuple and bool(first) and first[0] is instance)
 
 
 def _wrap_members(cls: type) -> None:

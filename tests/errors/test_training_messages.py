@@ -76,6 +76,29 @@ def test_a_parameter_made_in_construct():
     )
 
 
+def test_parameters_of_the_library_are_made_where_a_package_has_its_own_way_to_make_them(monkeypatch):
+    made = Parameter.__init__
+
+    def patched(*args, **kwargs):
+        made(*args, **kwargs)
+        args[0].from_here = True
+
+    monkeypatch.setattr(Parameter, "__init__", patched)
+
+    class Net(nn.Cell):
+        def construct(self, x):
+            return ops.dropout(x, p=0.5)
+
+    assert Net()(Tensor(np.ones((4, 4), np.float32))).shape == (4, 4)
+
+    class Made(nn.Cell):
+        def construct(self, x):
+            return x + Parameter(np.ones(4, np.float32))
+
+    with pytest.raises(graphc.TraceError, match="made inside construct"):
+        Made()(Tensor(np.ones(4, np.float32)))
+
+
 def test_a_wrong_number_of_arguments():
     def construct(self, x, y):
         return x + y

@@ -66,7 +66,7 @@ class Parameter(ParameterExtras, Tensor):
     ) -> None:
         only_here(storage_format, device)
         active: Any = dispatch.recorder.get()
-        if active is not None and not active.immediate and not is_library(caller().f_code.co_filename):
+        if active is not None and not active.immediate and not is_library(caller(self).f_code.co_filename):
             raise TraceError(
                 "a Parameter is made inside construct: construct runs once, when the Cell is compiled",
                 code="GC141",
