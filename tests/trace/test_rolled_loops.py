@@ -9,6 +9,7 @@ import graphc
 from graphc import Tensor, nn, ops
 from graphc.debug import debug
 from graphc.passes.scans import roll
+from tests.trace.test_scans import Applied
 
 rng = np.random.default_rng(3)
 TURNS = 20
@@ -21,15 +22,6 @@ def array(*shape):
 W, H, X = array(4, 4), array(3, 4), array(TURNS, 3, 4)
 WIDE = array(3, 4 * TURNS, 4)
 LIST = rng.normal(size=TURNS).tolist()
-
-
-class Applied(nn.Cell):
-    def __init__(self, fn):
-        super().__init__()
-        self.fn = fn
-
-    def construct(self, *args):
-        return self.fn(*args)
 
 
 def no_rows(h, x, w):
