@@ -83,14 +83,15 @@ def _place(frame: FrameType) -> Loc | None:
     mapped = SOURCE_MAPS.get(filename)
     if mapped is not None:
         return mapped.get(frame.f_lineno)
-    return (
-        None if _passed_over(filename) or is_generated(frame) else loc_of(frame.f_code, frame.f_lasti, frame.f_lineno)
-    )
+    if _passed_over(filename) or (filename == "<string>" and is_generated(frame)):
+        return None
+    return loc_of(frame.f_code, frame.f_lasti, frame.f_lineno)
 
 
 def is_generated(frame: FrameType) -> bool:
     """Whether a frame is of what Python writes for graphc's classes, such as the `__eq__` of a dataclass: it has no file."""
-    return frame.f_code.co_filename == "<string>" and frame.f_globals.get("__name__", "").startswith("graphc")
+    file, module = frame.f_code.co_filename, frame.f_globals.get("__name__", "")
+    return file == "<string>" and isinstance(module, str) and module.startswith("graphc")
 
 
 def maker_loc(instance: object) -> Loc | None:

@@ -16,7 +16,7 @@ from graphc.ops.declared import reference
 from graphc.ops.declared.rules import Array
 from graphc.ops.declared.transforms import REQUESTS
 from graphc.ops.primitives.float_status import StatusRegister
-from graphc.ops.tensor.call import without_gradients
+from graphc.ops.tensor.call import constants
 from graphc.ops.tensor.inputs import as_inputs
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
@@ -179,8 +179,8 @@ class EagerTracer(Tracer):
         self.values.update(zip(node.outputs, arrays, strict=True))
         for p, value in zip(call.writes, node.outputs[len(results) :], strict=True):
             GraphRecorder.write(self, p, value)  # It has been written.
-        outputs = tuple(self.wrap(v) for v in node.outputs[: len(results)])
-        return (unflatten(structure, without_gradients(self, outputs)),)
+        outputs: tuple[Tensor, ...] = tuple(self.wrap(v) for v in node.outputs[: len(results)])
+        return (unflatten(structure, constants(self, outputs) if dispatch.detached.get() else outputs),)
 
     # Python's own order and control flow are those of the program.
 

@@ -235,6 +235,10 @@ def kinds(net: nn.Cell, inputs: Sequence[Any], how: str = "") -> set[str]:
 WRITERS = {(LoopKernel, False): "emit", (LoopKernel, True): "emit_sets", (ChainKernel, False): "emit_chain"}
 
 
+#: Kernels that there are on some processors alone: by which of their instructions products are made.
+HOW = {"pack_factor": "all by tiles", "pair_channels": "pairs"}
+
+
 def cells_of_kernels() -> dict[str, tuple[nn.Cell, Sequence[Any]]]:
     """A cell and inputs for each kind of kernel."""
     tried: list[tuple[nn.Cell, Sequence[Any]]] = [
@@ -248,9 +252,9 @@ def cells_of_kernels() -> dict[str, tuple[nn.Cell, Sequence[Any]]]:
     for each in tried:
         for kind in kinds(*each):
             found.setdefault(kind, each)
-    for how in ("", "all by tiles"):
-        for kind in kinds(*looping(), how=how):
-            found.setdefault(kind, looping())
+    for each, how in ((looping(), ""), (looping(), "all by tiles"), (halves(), "pairs")):
+        for kind in kinds(*each, how=how):
+            found.setdefault(kind, each)
     return found
 
 
@@ -307,6 +311,16 @@ def small() -> tuple[nn.Cell, Sequence[Any]]:
     return cell(construct, conv=nn.Conv2d(128, 32, 3, 2)), (np.ones((16, 128, 7, 7), np.float32),)
 
 
+def halves() -> tuple[nn.Cell, Sequence[Any]]:
+    """A convolution of bfloat16 whose channels are paired, where the processor multiplies pairs."""
+
+    def construct(self: Any, x: Any) -> Any:
+        return self.conv(x.astype(graphc.bfloat16))  # the convolution
+
+    net = cell(construct, conv=nn.Conv2d(16, 32, 3, 2).to_float(graphc.bfloat16))
+    return net, (np.ones((8, 16, 33, 33), np.float32),)
+
+
 def doubling() -> tuple[nn.Cell, Sequence[Any]]:
     function = ops.custom("InjectedDouble", numba.njit(lambda x: x * np.float32(2)))
 
@@ -335,8 +349,8 @@ def test_kernel_writers(monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patch, debug(cache=False):
             if kind != "emit":  # Of the others the text alone is made.
                 patch.setattr(api, "build", lambda program, **options: render(program, host()).kernels)
-            if kind == "pack_factor":
-                patch.setattr(api, "multiplies_bfloat16", lambda: "all by tiles")
+            if kind in HOW:
+                patch.setattr(api, "multiplies_bfloat16", lambda kind=kind: HOW[kind])
             if kind in EMITTERS:
                 broken = dataclasses.replace(EMITTERS[kind], emit=failing(file="graphc/lower/step.py"))
                 patch.setitem(EMITTERS, kind, broken)

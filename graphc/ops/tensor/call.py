@@ -27,13 +27,15 @@ def call(op: str, *operands: Tensor, **attrs: Any) -> Any:
     if active is None:
         results = at_once(op, operands, attrs)
     else:
-        results = without_gradients(active, active.record(op, operands, attrs))
+        results = active.record(op, operands, attrs)
+        if detached.get():
+            results = constants(active, results)
     return results[0] if len(results) == 1 else results
 
 
-def without_gradients(active: Recorder, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """What was recorded, as constants of differentiation where it is switched off."""
-    return tuple(_constant(active, x) for x in results) if detached.get() else results
+def constants(active: Recorder, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """What was recorded, as constants of differentiation."""
+    return tuple(_constant(active, x) for x in results)
 
 
 def _constant(active: Recorder, x: Tensor) -> Tensor:

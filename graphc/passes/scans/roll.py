@@ -31,6 +31,9 @@ def roll_loops(graph: Graph) -> Graph:
     Where turns take gradients, these are expanded first.
     """
     graph = in_subgraphs(graph, roll_loops)
+    # A turn has a node of a kind, and of the first ones some may be of another.
+    if max(Counter([(n.op.name, n.types) for n in graph.nodes()]).values(), default=0) < LEAST_TURNS - 2:
+        return graph
     order = Order(graph)
     graph = _rolled(graph, order)
     inner = _inner_requests(graph, order)

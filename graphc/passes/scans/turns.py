@@ -55,8 +55,10 @@ def attributes(node: Node, graphs: dict[int, Any]) -> Any:
     if not node.attrs:
         return ()
     return tuple(
-        (k, repr(v) if isinstance(v, float) else _meaning(v, graphs) if isinstance(v, Graph) else v)
-        for k, v in node.attrs.items()
+        [
+            (k, repr(v) if isinstance(v, float) else _meaning(v, graphs) if isinstance(v, Graph) else v)
+            for k, v in node.attrs.items()
+        ]
     )
 
 
@@ -64,15 +66,15 @@ def _meaning(graph: Graph, graphs: dict[int, Any]) -> Any:
     """A subgraph without its ids."""
     if id(graph) not in graphs:
         number = {n: k for k, n in enumerate(dict.fromkeys((*graph.inputs, *graph.order())))}
-        nodes = tuple(
+        nodes = tuple([
             (
-                number[n.id], n.op.name, n.types, attributes(n, graphs), tuple((number[v.node], v.slot) for v in n.inputs),
-                tuple(number[i] for i in n.after),
+                number[n.id], n.op.name, n.types, attributes(n, graphs), tuple([(number[v.node], v.slot) for v in n.inputs]),
+                tuple([number[i] for i in n.after]),
             )
             for n in map(graph.node, number)
-        )  # fmt: skip
-        ends = tuple((number[r.value.node], r.value.slot) for r in graph.results)
-        updates = tuple((number[u.param], number[u.value.node], u.value.slot) for u in graph.updates)
+        ])  # fmt: skip
+        ends = tuple([(number[r.value.node], r.value.slot) for r in graph.results])
+        updates = tuple([(number[u.param], number[u.value.node], u.value.slot) for u in graph.updates])
         # The graph is kept, so that its address stays its own.
         graphs[id(graph)] = graph, (len(graph.inputs), nodes, ends, updates)
     return graphs[id(graph)][1]
