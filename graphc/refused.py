@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from graphc.errors import ArgumentTypeError, GraphcError, ShapeError, StepMemoryError, user_loc
 from graphc.frames import is_own
 from graphc.suggest import nearest_argument, question
@@ -33,7 +31,6 @@ _NAMED = (
 #: What they say of a value without its type, and that type.
 _UNNAMED = (
     (re.compile(r"invalid literal for int|could not convert string to float|ufunc '\w+' not supported"), str),
-    (re.compile(r"truth value of an|only .*arrays can be converted|operands could not be broadcast"), np.ndarray),
     (
         re.compile(r"values to unpack|scalar arguments expected|zip\(\) argument|truth value of an"),
         (tuple, list, str, dict),
@@ -43,6 +40,8 @@ _UNNAMED = (
 )
 
 
+#: What NumPy says of an array.
+_OF_ARRAYS = re.compile(r"truth value of an|only .*arrays can be converted|operands could not be broadcast")
 #: What Python and NumPy say of sizes that no memory could hold.
 TOO_LARGE = re.compile(
     r"Maximum allowed (dimension|size) exceeded|array is too big|Python int too large|cannot fit 'int'|`pad_width` must be of"
@@ -80,7 +79,7 @@ def refuse_kind(
             raise ArgumentTypeError(
                 f"{name}: {parameter} must be {wanted}, got {_shown(value, wanted)}",
                 loc=user_loc(),
-                help=_ARRAY if isinstance(value, np.ndarray) else None,
+                help=_ARRAY if _is_numpys(value, "ndarray") else None,
             ) from None
     types = ", ".join(str(x.tensor_type) for x in given.values() if _is_tensor(x))
     if isinstance(error, IndexError) and types:
@@ -136,7 +135,7 @@ def _refuse_blamed(name: str, error: Exception, signature: inspect.Signature, gi
             raise ArgumentTypeError(
                 f"{name}: {parameter} {_holds(value, blamed)}, of which nothing can be made: {text}",
                 loc=user_loc(),
-                help=_ARRAY if isinstance(blamed, np.ndarray) else None,
+                help=_ARRAY if _is_numpys(blamed, "ndarray") else None,
             ) from None
 
 
@@ -156,6 +155,8 @@ def _spoken_of(value: Any, error: Exception, text: str) -> bool:
         return False
     names = {found[1].rpartition(".")[2] for pattern in _NAMED if (found := pattern.search(text))}
     kinds = tuple(kind for pattern, kind in _UNNAMED if pattern.search(text))
+    if _OF_ARRAYS.search(text) and _is_numpys(value, "ndarray"):
+        return True
     return type(value).__name__ in names or (isinstance(value, kinds) and not isinstance(value, bool))
 
 
@@ -167,12 +168,17 @@ def _is_tensor(value: Any) -> bool:
     return hasattr(value, "tensor_type")
 
 
+def _is_numpys(value: Any, kind: str) -> bool:
+    """Whether a value is of a class of NumPy's, which is not loaded for it."""
+    return any(each.__module__ == "numpy" and each.__name__ == kind for each in type(value).__mro__)
+
+
 def _is_int(value: Any) -> bool:
-    return isinstance(value, (int, np.integer))
+    return isinstance(value, int) or _is_numpys(value, "integer")
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number))
+    return isinstance(value, (int, float)) or _is_numpys(value, "number")
 
 
 #: What annotations of parameters say, as a test and in words.
