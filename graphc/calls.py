@@ -231,7 +231,7 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             return step.run(arrays)
     with failing("reading the arguments", outermost=True, deep=True):
         args, kwargs = as_inputs((args, kwargs))
-    if context.get_context("mode") == context.PYNATIVE_MODE and not cell.always_compiles:
+    if _op_by_op(cell):
         _refuse_find_nan()
         with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, deep=True, tracing=True):
             cell.settle_names()
@@ -246,7 +246,7 @@ def step_of(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any] | None = N
     """The compiled step that a call of the cell with these arguments runs, compiled now if there is none; None where it runs
     op by op, in PYNATIVE_MODE.
     """
-    if context.get_context("mode") == context.PYNATIVE_MODE and not cell.always_compiles:
+    if _op_by_op(cell):
         return None
     conditions = _conditions()
     steps: Steps = attached(cell, "steps", Steps)
@@ -259,11 +259,9 @@ def step_of(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any] | None = N
 
 def call_inside(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CompiledStep, Call] | None:
     """The step for a call that is compiled inside of what is not, and how it is called as a function; None where it cannot be:
-    it refers to what is computed around it, or as `call_of` has it.
+    it refers to what is computed around it, or as `call_of` has it. args, kwargs: as `as_inputs` makes them.
     """
     steps: Steps = attached(cell, "steps", Steps)
-    with failing("reading the arguments", outermost=True, deep=True):
-        args, kwargs = as_inputs((args, kwargs))
     try:
         step, _ = steps.step(cell, args, kwargs)
     except TraceError as error:
@@ -272,6 +270,10 @@ def call_inside(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
         return None
     call = call_of(step)
     return (step, call) if call is not None else None
+
+
+def _op_by_op(cell: Cell) -> bool:
+    return context.get_context("mode") == context.PYNATIVE_MODE and not cell.always_compiles
 
 
 def _refuse_find_nan() -> None:

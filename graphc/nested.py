@@ -18,7 +18,8 @@ from graphc.build import build, distance, multiplies_bfloat16, too_large
 from graphc.debug import second_cache, switches, threads
 from graphc.errors import Loc
 from graphc.failures import failing
-from graphc.ir import Graph, TensorType, Value, inline, walk
+from graphc.ir import Graph, Ids, TensorType, inline, walk
+from graphc.ir.builder import fresh
 from graphc.ir.types import Array
 from graphc.lower import lower
 from graphc.ops.functional.printing import PrintLog
@@ -125,42 +126,31 @@ def call_of(step: CompiledStep) -> Call | None:
     """How a step is called as a function of arrays; None for one that cannot be: where sizes or Python numbers among its results
     are counted, where gradients are of rows, and where processes talk.
     """
-    made: Call | None = attached(step, "call", lambda: _call_of(step))
-    return made if made is None or made.function.types else None
+    # In a tuple: what is attached is never None.
+    held: tuple[Call | None] = attached(step, "call", lambda: (_call_of(step),))
+    return held[0]
 
 
-def _call_of(step: CompiledStep) -> Call:
+def _call_of(step: CompiledStep) -> Call | None:
     traced, graph = step.traced, step.passes[0][1].copy()
     talks = any(is_collective(n) for _, n in walk(graph))
     if step.counted is not None or any(traced.numbers) or traced.by_rows or talks:
-        return Call(CompiledFunction(Graph("nothing")), (), ())
+        return None
     # What is printed has been, when the function is called.
     updates = [u for u in graph.updates if not isinstance(traced.params[u.param], PrintLog)]
     graph.set_results([*graph.results, *((f"new{u.param}", u.value) for u in updates)])
     reads = tuple(traced.params.get(id) for id in graph.inputs)
-    return Call(CompiledFunction(_pure(graph)), reads, tuple(traced.params[u.param] for u in updates))
-
-
-def _pure(graph: Graph) -> Graph:
-    """The graph with inputs in place of its parameters."""
-    made = Graph(graph.name)
-    inputs = _inputs(made, graph)
-    results = inline(made, graph, inputs)
-    made.set_results((r.name, v) for r, v in zip(graph.results, results, strict=True))
-    return made
-
-
-def _inputs(made: Graph, graph: Graph) -> list[Value]:
-    return [
-        made.add("Input", types=graph.node(i).types, name=graph.node(i).name, region="state").outputs[0]
-        for i in graph.inputs
-    ]
+    # In it parameters are inputs, too.
+    return Call(CompiledFunction(fresh(graph, Ids())), reads, tuple(traced.params[u.param] for u in updates))
 
 
 def _gradient(graph: Graph, given: tuple[bool, ...], varying: tuple[int, ...]) -> Graph:
     """The graph of the gradients of a graph's results for its inputs, which the autodiff pass expands."""
     made = Graph(f"{graph.name}.grad")
-    inputs = _inputs(made, graph)
+    inputs = [
+        made.add("Input", types=graph.node(i).types, name=graph.node(i).name, region="state").outputs[0]
+        for i in graph.inputs
+    ]
     ys = [y for y, has in zip(inline(made, graph, inputs), given, strict=True) if has]
     weights = [made.add("Input", types=(made.type(y),), name=f"grad{k}").outputs[0] for k, y in enumerate(ys)]
     attrs = {"ys": len(ys), "wrt": varying, "names": ("",) * len(varying)}

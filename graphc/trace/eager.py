@@ -160,15 +160,15 @@ class EagerTracer(Tracer):
         given, structure = flatten((args, kwargs))
         traced = [x if isinstance(x, Parameter) else self.wrap(self.resolve(x), x.is_number) for x in given]
         known = [x if isinstance(x, Parameter) else _known(x) for x in traced]
+        outer, inner = unflatten(structure, known)
         token, constant = dispatch.recorder.set(None), dispatch.detached.set(False)
         try:
-            found = self.compiled(cell, *unflatten(structure, known))
+            found = self.compiled(cell, outer, inner)
             if found is None:
                 return None
             step, call = found
             rest = iter(x for x in traced if not isinstance(x, Parameter))
             operands = [next(rest) if p is None else self.wrap(self.read(p)) for p in call.reads]
-            outer, inner = unflatten(structure, known)
             made = step(*outer, **inner)
         finally:
             dispatch.recorder.reset(token)

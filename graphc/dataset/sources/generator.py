@@ -101,13 +101,13 @@ def _done(form: Form, given: list[Any], ids: Array, error: DataError | None) -> 
     try:
         return Done(form.rows(given, ids[: len(given)]), error)
     except DataError as raised:
-        misfit = raised
+        whole = raised
     for good in range(len(given)):
         try:
             form.rows(given[good : good + 1], ids[good : good + 1])
         except DataError as first:
             return Done(form.rows(given[:good], ids[:good]) if good else None, first)
-    return Done(None, misfit)
+    return Done(None, whole)
 
 
 class FetchBatch(Fetch):

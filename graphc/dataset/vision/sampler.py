@@ -24,8 +24,8 @@ def sampled(image: Array, at_y: Array, at_x: Array, interpolation: Inter, fill: 
     """The pixels [H', W'(, C)] at places [H', W'] of an image [H, W(, C)]; around it is `fill`, a number or one for each channel.
 
     at_y, at_x: int64, in pixels for Inter.NEAREST, else in 32nds of one. Other ways than NEAREST and BICUBIC are BILINEAR.
-    Bytes are sums of whole 2**15ths, rounded up from the middle on; other integers are computed in float32, rounded to even
-    and clipped.
+    Bytes are sums of whole 2**15ths, rounded up from the middle on; other integers are computed in float32, those of 32 bits and
+    more in float64, rounded to even and clipped.
     """
     shape = (*at_y.shape, *image.shape[2:])
     if interpolation is Inter.NEAREST:
@@ -33,7 +33,7 @@ def sampled(image: Array, at_y: Array, at_x: Array, interpolation: Inter, fill: 
         return framed[:, _rows(at_y, at_x, image, 1)].T.reshape(shape)
     table = _shares(interpolation is Inter.BICUBIC, image.dtype == np.uint8)
     taps = 4 if interpolation is Inter.BICUBIC else 2
-    pixels = _framed(image, taps, np.float64 if image.dtype == np.float64 else table.dtype, fill)
+    pixels = _framed(image, taps, np.result_type(image.dtype, table.dtype), fill)
     places = _rows(at_y >> 5, at_x >> 5, image, taps)
     which = ((at_y & 31) << 5 | at_x & 31).ravel()
     shares = [of_tap.take(which) for of_tap in table]

@@ -91,7 +91,8 @@ def addn(x: Sequence[Tensor]) -> Tensor:
     """The sum of all tensors of a sequence, of one shape."""
     if isinstance(x, Tensor) or not x:
         raise ArgumentTypeError("addn: x must be a tuple or list of at least one tensor", loc=user_loc())
-    require_alike("addn", **{f"x[{k}]": each for k, each in enumerate(x)})
+    given: dict[str, Any] = {f"x[{k}]": each for k, each in enumerate(x)}
+    require_alike("addn", **given)
     total = as_tensor(x[0], "addn: x[0]")
     for y in x[1:]:
         total = add(total, y)

@@ -55,8 +55,8 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     """[n, N]: powers of the elements of a vector, N - 1 first, down to 0; N is n by default. Those of integers are int64."""
     if N is not None and (isinstance(N, bool) or not isinstance(N, int)):
         raise ArgumentTypeError(f"vander: N must be an int, got {type(N).__name__}", loc=user_loc())
-    count = _vector("vander", x).size
-    count = count if N is None else N
+    size = _vector("vander", x).size
+    count = size if N is None else N
     if count < 0:
         raise ArgumentValueError(f"vander: N must be at least 0, got {count}", loc=user_loc())
     x = cast_to(x, "int64") if x.tensor_type.dtype in (*INTEGERS, "bool") else x

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,11 +84,11 @@ def _like(x: Any, value: Number, dtype: Any) -> Any:
 # ---- making
 
 
-def _number(x: Any) -> Any:
+def _number(owner: str, x: Any) -> Any:
     """A number, or the one in a tensor, as Python's. ArgumentTypeError for anything else."""
     known = x.item() if isinstance(x, (Tensor, np.generic)) else x
     if not isinstance(known, (int, float)):
-        raise ArgumentTypeError(f"arange: expected numbers, got {type(known).__name__}", loc=user_loc())
+        raise ArgumentTypeError(f"{owner}: expected numbers, got {type(known).__name__}", loc=user_loc())
     return known
 
 
@@ -106,7 +107,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     """
     if end is None:
         start, end = 0, with_rooms(start)
-    first, last, by = (_number(v) for v in (start, end, step))
+    first, last, by = (_number("arange", v) for v in (start, end, step))
     if by == 0:
         raise ArgumentValueError("arange: step must not be 0", loc=user_loc())
     if not all(map(math.isfinite, (first, last, by))):
@@ -125,15 +126,17 @@ def range_(start: Any, end: Any = None, step: Any = 1, maxlen: int = 1000000, *,
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
     """`steps` numbers at equal distances from start to end; by default float32, or float64 if one of them is a tensor of that."""
-    _require_count("linspace", "steps", _number(steps))
+    number = partial(_number, "linspace")
+    count = number(steps)
+    _require_count("linspace", "steps", count)
     if dtype is None and any(isinstance(x, Tensor) and x.tensor_type.dtype == "float64" for x in (start, end)):
         dtype = "float64"
     name = to_name(dtype) if dtype is not None else "float32"
     if all(type(x) is Tensor and x.array is not None for x in (start, end) if isinstance(x, Tensor)):
-        return Tensor.wrap(np.linspace(_number(start), _number(end), _number(steps)).astype(name))
+        return Tensor.wrap(np.linspace(number(start), number(end), count).astype(name))
     wide = "float64" if name == "float64" else "float32"
-    share = np.linspace(0, 1, _number(steps))
-    ends = [reshape(cast(x, wide), ()) if isinstance(x, Tensor) else Tensor(_number(x), wide) for x in (start, end)]
+    share = np.linspace(0, 1, count)
+    ends = [reshape(cast(x, wide), ()) if isinstance(x, Tensor) else Tensor(number(x), wide) for x in (start, end)]
     parts = [call("Mul", x, Tensor.wrap(s.astype(wide))) for x, s in zip(ends, (1 - share, share), strict=True)]
     return cast(call("Add", *parts), name)
 

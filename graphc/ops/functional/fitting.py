@@ -18,12 +18,12 @@ def require_rank(owner: str, name: str, x: Tensor, *ranks: int) -> None:
         )
 
 
-def require_alike(owner: str, **operands: Any) -> None:
+def require_alike(owner: str, *, help: str | None = None, **operands: Any) -> None:
     """ShapeError GC101 unless tensors have one shape: they are not broadcast."""
     given = {name: as_tensor(x, f"{owner}: {name}") for name, x in operands.items()}
     if len({x.shape for x in given.values()}) > 1:
         said = ", ".join(f"{name} is {x.tensor_type}" for name, x in given.items())
-        raise ShapeError(f"{owner}: {said}, expected equal shapes", loc=user_loc())
+        raise ShapeError(f"{owner}: {said}, expected equal shapes", loc=user_loc(), help=help)
 
 
 def require_at_least(owner: str, name: str, value: Any, least: float) -> None:

@@ -32,7 +32,7 @@ from graphc.ops.functional.reduce import reduce_mean, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, reshape
 from graphc.ops.functional.slicing import gather
 from graphc.ops.tensor.call import call as call_op
-from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.ops.tensor.tensor import Tensor
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -152,7 +152,7 @@ def binary_cross_entropy(
 ) -> Tensor:
     """-weight (labels log p + (1 - labels) log(1 - p)) of probabilities p, reduced; 1e-12 is added to p and 1 - p."""
     real_only("binary_cross_entropy", logits, labels)
-    _same_shape("binary_cross_entropy", logits, labels)
+    require_alike("binary_cross_entropy", logits=logits, labels=labels)
     hit = mul(labels, log(add(logits, 1e-12)))
     miss = mul(sub(1.0, labels), log(add(sub(1.0, logits), 1e-12)))
     return reduced("binary_cross_entropy", _weighted(-add(hit, miss), weight), reduction)
@@ -169,7 +169,7 @@ def binary_cross_entropy_with_logits(
 
     The result has the dtype of input and target, whatever the weights'.
     """
-    _same_shape("binary_cross_entropy_with_logits", input, target)
+    require_alike("binary_cross_entropy_with_logits", input=input, target=target)
     if pos_weight is None:
         loss = sub(softplus(input), mul(input, target))
     else:
@@ -183,16 +183,6 @@ def binary_cross_entropy_with_logits(
 _CLASSES = (
     "class numbers are int32 or int64: target.astype(graphc.int32); a float target has a probability for each class"
 )
-
-
-def _same_shape(op: str, x: Tensor, y: Tensor, help: str | None = None) -> None:
-    x, y = as_tensor(x, f"{op}: input"), as_tensor(y, f"{op}: target")
-    if x.shape != y.shape:
-        raise ShapeError(
-            f"{op}: the input is {x.tensor_type}, the target {y.tensor_type}, expected equal shapes",
-            loc=user_loc(),
-            help=help,
-        )
 
 
 # ---- many classes
@@ -239,7 +229,8 @@ def _over_targets(loss: Tensor, weights: Tensor, ignored: Tensor, reduction: str
 def _probability_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float
 ) -> Tensor:
-    _same_shape("cross_entropy", input, target, _CLASSES if target.ndim < input.ndim else None)
+    help = _CLASSES if target.ndim < input.ndim else None
+    require_alike("cross_entropy", input=input, target=target, help=help)
     axis = 0 if input.ndim == 1 else 1
     classes = input.shape[axis]
     logp = log_softmax(input, axis)
