@@ -80,3 +80,25 @@ def test_what_is_handed_on():
     assert ops.operations.CheckNumerics()(x).asnumpy().tolist() == [1.0, 2.0]
     with pytest.raises(ValueError, match=r"CheckNumerics: .* has an infinite element or NaN"):
         ops.operations.CheckNumerics()(x / 0)
+
+
+class Checked(nn.Cell):
+    def construct(self, x):
+        return (ops.operations.CheckNumerics()(x) * x).sum()
+
+
+@pytest.mark.usefixtures("mode_again")
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_numbers_are_checked_in_cells_and_for_gradients(mode):
+    graphc.set_context(mode=mode)
+    finite, infinite = Tensor([1.0, 2.0]), Tensor([1.0, np.inf])
+    for call in (Checked(), graphc.grad(Checked())):
+        expected = call(finite).asnumpy()
+        with pytest.raises(ValueError, match=r"CheckNumerics: .* has an infinite element or NaN"):
+            call(infinite)
+        assert np.array_equal(call(finite).asnumpy(), expected)
+
+
+def test_a_check_of_numbers_is_refused_where_it_could_not_be_seen():
+    with pytest.raises(graphc.TransformError, match="raises under a condition on tensors"):
+        graphc.vmap(ops.operations.CheckNumerics())(Tensor([[1.0, 2.0]]))

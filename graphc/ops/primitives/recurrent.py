@@ -10,6 +10,7 @@ from typing import Any
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.control import scan
+from graphc.ops.functional.require import require
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -95,9 +96,8 @@ LSTM = declare(
 
 
 def _check_numerics(x: Tensor) -> Tensor:
-    """x; ArgumentValueError, where it is known, if an element is infinite or NaN."""
-    if x.array is not None and not bool(F.isfinite(x).all()):
-        raise ArgumentValueError(f"CheckNumerics: {x.tensor_type} has an infinite element or NaN", loc=user_loc())
+    """x; ArgumentValueError if an element is infinite or NaN: at once, or at the end of a compiled step's run."""
+    require(F.isfinite(x).all(), f"CheckNumerics: {x.tensor_type} has an infinite element or NaN")
     return x.twin()
 
 
