@@ -125,7 +125,7 @@ class _Rewriter(ast.NodeTransformer):
         if counted is None:
             return self._with_test(node)
         self.generic_visit(node)
-        node.test = located(counted, node.test)
+        node.test = located(hook("ticking", *counted), node.test)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
@@ -143,13 +143,12 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "print" and not any("print" in n for n in self.locals):
-            hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="print_", ctx=ast.Load())
-            node.func = located(hook, node)
+            node.func = located(hook("print_").func, node)
         match node:
             case ast.Call(func=ast.Name(id="zip"), args=[ast.Starred(value=items)], keywords=options) if not any(
                 "zip" in n for n in self.locals
             ):
-                made = _hook("unzipped", items)
+                made = hook("unzipped", items)
                 made.keywords = options
                 return located(made, node)
         return node
@@ -159,16 +158,11 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         match node.value:
             case ast.Call(func=ast.Attribute(value=target, attr=method), args=args, keywords=[]) if method in _CHANGING:
-                if any(isinstance(a, ast.Starred) for a in args):
-                    return node
-                if isinstance(target, ast.Name) and self.locals and target.id in self.locals[-1]:
-                    store = ast.Name(id=target.id, ctx=ast.Store())
-                    made = _hook("changed", _loaded(target), ast.Constant(method), *args)
-                    return located(ast.Assign(targets=[store], value=made, type_comment=None), node)
-                if self._is_store(target):
-                    return located(
-                        _stored(target, _hook("changed", _loaded(target), ast.Constant(method), *args)), node
-                    )
+                if (self._is_local(target) or self._is_store(target)) and not any(
+                    isinstance(a, ast.Starred) for a in args
+                ):
+                    made = hook("changed", _loaded(target), ast.Constant(method), *args)
+                    return located(_stored(target, made), node)
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -181,8 +175,7 @@ class _Rewriter(ast.NodeTransformer):
             or not isinstance(right, ast.Constant)
         ):
             return node
-        hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="is_", ctx=ast.Load())
-        made: ast.expr = ast.Call(func=hook, args=[node.left, right], keywords=[])
+        made: ast.expr = hook("is_", node.left, right)
         if isinstance(node.ops[0], ast.IsNot):
             made = ast.UnaryOp(op=ast.Not(), operand=made)
         return located(made, node)
@@ -190,8 +183,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         self.generic_visit(node)
         if node.exc is not None:
-            hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="raising", ctx=ast.Load())
-            node.exc = ast.Call(func=hook, args=[node.exc], keywords=[])
+            node.exc = hook("raising", node.exc)
         return located(node, node)
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
@@ -226,7 +218,10 @@ class _Rewriter(ast.NodeTransformer):
         base = target.value
         while isinstance(base, ast.Subscript):
             base = base.value
-        return isinstance(base, ast.Name) and bool(self.locals) and base.id in self.locals[-1]
+        return self._is_local(base)
+
+    def _is_local(self, target: ast.expr) -> TypeGuard[ast.Name]:
+        return isinstance(target, ast.Name) and bool(self.locals) and target.id in self.locals[-1]
 
 
 #: How an operator is written.
@@ -246,7 +241,7 @@ class _Lazy(ast.NodeTransformer):
         self.generic_visit(node)
         if node.attr not in ("shape", "size") or not isinstance(node.ctx, ast.Load):
             return node
-        return located(_hook("sized", node.value, ast.Constant(node.attr)), node)
+        return located(hook("sized", node.value, ast.Constant(node.attr)), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         self.generic_visit(node)
@@ -262,12 +257,12 @@ class _Lazy(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load) or not any(isinstance(x, ast.Starred) for x in node.elts):
             return node
         parts = [x.value if isinstance(x, ast.Starred) else ast.List([x], ast.Load()) for x in node.elts]
-        return located(_hook("displayed", *parts), node)
+        return located(hook("displayed", *parts), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         text = ast.unparse(node.test)
         self.generic_visit(node)
-        made = _hook("if_exp", node.test, _later(node.body), _later(node.orelse), ast.Constant(text))
+        made = hook("if_exp", node.test, _later(node.body), _later(node.orelse), ast.Constant(text))
         return located(made, node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
@@ -276,18 +271,18 @@ class _Lazy(ast.NodeTransformer):
         sign = _ARITHMETIC.get(type(node.op))
         if sign is None or not _asks_right(node.left, node.right):
             return node
-        return located(_hook("arithmetic", ast.Constant(sign), node.left, node.right), node)
+        return located(hook("arithmetic", ast.Constant(sign), node.left, node.right), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
         made = node.values[-1]
         for operand in reversed(node.values[:-1]):
-            made = _hook("and_" if isinstance(node.op, ast.And) else "or_", _later(operand), _later(made))
+            made = hook("and_" if isinstance(node.op, ast.And) else "or_", _later(operand), _later(made))
         return located(made, node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
-        return located(_hook("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
+        return located(hook("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -296,14 +291,14 @@ class _Lazy(ast.NodeTransformer):
                 sign, right = _SIGNS[type(node.ops[0])], node.comparators[0]
                 if isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not _asks_right(node.left, right):
                     return node
-                return located(_hook("arithmetic", ast.Constant(sign), node.left, right), node)
-            made = _hook("in_", node.left, node.comparators[0])
-            return located(_hook("not_", made) if isinstance(node.ops[0], ast.NotIn) else made, node)
+                return located(hook("arithmetic", ast.Constant(sign), node.left, right), node)
+            made = hook("in_", node.left, node.comparators[0])
+            return located(hook("not_", made) if isinstance(node.ops[0], ast.NotIn) else made, node)
         links = [
             ast.Tuple([ast.Constant(_SIGNS[type(sign)]), _later(operand)], ast.Load())
             for sign, operand in zip(node.ops, node.comparators, strict=True)
         ]
-        return located(_hook("chained", node.left, *links), node)
+        return located(hook("chained", node.left, *links), node)
 
 
 def _asks_right(left: ast.expr, right: ast.expr) -> bool:
@@ -312,10 +307,10 @@ def _asks_right(left: ast.expr, right: ast.expr) -> bool:
     return is_float and not isinstance(right, (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.JoinedStr))
 
 
-def _hook(name: str, *args: ast.expr) -> ast.Call:
+def hook(name: str, *args: ast.expr) -> ast.Call:
     """A call of one of the functions that converted code has."""
-    hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr=name, ctx=ast.Load())
-    return ast.Call(func=hook, args=list(args), keywords=[])
+    function = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr=name, ctx=ast.Load())
+    return ast.Call(func=function, args=list(args), keywords=[])
 
 
 def _later(expression: ast.expr) -> ast.Lambda:
@@ -339,8 +334,8 @@ def _over(node: ast.ListComp | ast.GeneratorExp, level: int) -> ast.Call:
     keep = ast.Constant(None) if test is None else _of(names, part.target, test)
     element = _of(names, part.target, _over(node, level + 1) if others else node.elt)
     if not others:
-        return _hook("comprehended", part.iter, plain, element, keep)
-    return _hook("nested", part.iter, plain, element, keep, ast.Constant(isinstance(own, ast.GeneratorExp)))
+        return hook("comprehended", part.iter, plain, element, keep)
+    return hook("nested", part.iter, plain, element, keep, ast.Constant(isinstance(own, ast.GeneratorExp)))
 
 
 def _names(part: ast.comprehension) -> list[Any]:
@@ -352,7 +347,7 @@ def _names(part: ast.comprehension) -> list[Any]:
 def _all(tests: list[ast.expr]) -> ast.expr | None:
     made = None
     for test in reversed(tests):
-        made = test if made is None else _hook("and_", _later(test), _later(made))
+        made = test if made is None else hook("and_", _later(test), _later(made))
     return made
 
 
@@ -385,7 +380,7 @@ def _truth(operand: ast.expr) -> ast.expr:
         return operand
     if isinstance(operand, ast.UnaryOp) and isinstance(operand.op, ast.Not):
         return _tested(operand)
-    return located(_hook("truth", operand), operand)
+    return located(hook("truth", operand), operand)
 
 
 def _local_names(function: ast.FunctionDef) -> set[str]:
@@ -409,7 +404,7 @@ def _with_outer_read(function: ast.FunctionDef) -> ast.FunctionDef:
     """A function that reads its `nonlocal` names at its end: to malt, what nobody reads afterwards is not changed by an `if`."""
     names = [n for statement in function.body if isinstance(statement, ast.Nonlocal) for n in statement.names]
     if names:
-        read = located(ast.Expr(_hook("read", *(ast.Name(id=n, ctx=ast.Load()) for n in names))), function.body[-1])
+        read = located(ast.Expr(hook("read", *(ast.Name(id=n, ctx=ast.Load()) for n in names))), function.body[-1])
         place = len(function.body) - isinstance(function.body[-1], ast.Return)
         function.body.insert(place, read)
     return function
@@ -419,18 +414,12 @@ def read(*values: Any) -> None:
     """What is given is read."""
 
 
-def _stored(target: ast.Subscript, value: ast.expr) -> ast.Assign:
-    """The assignment to the name under a chain of subscripts."""
-    base = target.value
-    made = ast.Call(
-        func=ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="set_item", ctx=ast.Load()),
-        args=[_loaded(base), _index(target.slice), value],
-        keywords=[],
-    )
-    if isinstance(base, ast.Subscript):
-        return _stored(base, made)
-    assert isinstance(base, ast.Name)
-    return ast.Assign(targets=[ast.Name(id=base.id, ctx=ast.Store())], value=made, type_comment=None)
+def _stored(target: ast.expr, value: ast.expr) -> ast.Assign:
+    """The assignment to a name, or to that under a chain of subscripts."""
+    if isinstance(target, ast.Subscript):
+        return _stored(target.value, hook("set_item", _loaded(target.value), _index(target.slice), value))
+    assert isinstance(target, ast.Name)
+    return ast.Assign(targets=[ast.Name(id=target.id, ctx=ast.Store())], value=value, type_comment=None)
 
 
 def _is_nested(target: ast.expr) -> TypeGuard[ast.Subscript]:
@@ -444,12 +433,7 @@ def _stored_nested(target: ast.Subscript, value: ast.expr) -> ast.Expr:
     while isinstance(base, ast.Subscript):
         indices = [_index(base.slice), *indices]
         base = base.value
-    made = ast.Call(
-        func=ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="set_nested", ctx=ast.Load()),
-        args=[_loaded(base), ast.Tuple(elts=indices, ctx=ast.Load()), value],
-        keywords=[],
-    )
-    return ast.Expr(value=made)
+    return ast.Expr(value=hook("set_nested", _loaded(base), ast.Tuple(elts=indices, ctx=ast.Load()), value))
 
 
 def _loaded(target: ast.expr) -> ast.expr:

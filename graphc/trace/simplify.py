@@ -18,7 +18,7 @@ import itertools
 from typing import Any
 
 from graphc.errors import Loc, TraceError, display_path
-from graphc.trace.rewrite import located
+from graphc.trace.rewrite import hook, located
 
 _LOOPS = (ast.While, ast.For)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -52,8 +52,7 @@ class _Simplifier(ast.NodeTransformer):
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
         self.generic_visit(node)
         if node.name is not None:
-            caught = ast.Attribute(value=_read("ag__"), attr="caught", ctx=ast.Load())
-            node.body.insert(0, located(_assigned(node.name, ast.Call(func=caught, args=[], keywords=[])), node))
+            node.body.insert(0, located(_assigned(node.name, hook("caught")), node))
             node.name = None
         return node
 

@@ -57,9 +57,9 @@ def ticks_of(test: Callable[[], Any]) -> tuple[Any, Ticks | None]:
 # ---- in the source
 
 
-def counting_test(node: ast.While) -> ast.expr | None:
-    """The condition of a loop that counts, as a call that tells it: it compares a name, to which one statement of the body adds
-    a number, with what the body does not change. None for another loop.
+def counting_test(node: ast.While) -> list[ast.expr] | None:
+    """The condition of a loop that counts, as the arguments of `ticking`: it compares a name, to which one statement of the body
+    adds a number, with what the body does not change. None for another loop.
     """
     match node.test:
         case ast.Compare(left=ast.Name(id=name), ops=[sign], comparators=[bound]) if type(sign) in _SIGNS:
@@ -76,10 +76,8 @@ def counting_test(node: ast.While) -> ast.expr | None:
     stored = [n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     if len(steps) != 1 or stored.count(name) != 1 or used & set(stored) or steps[0] * (1 if "<" in text else -1) <= 0:
         return None
-    hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="ticking", ctx=ast.Load())
     number = ast.Name(id=name, ctx=ast.Load())
-    args = [ast.Constant(name), number, ast.Constant(text), copy.deepcopy(bound), ast.Constant(abs(steps[0]))]
-    return ast.Call(func=hook, args=args, keywords=[])
+    return [ast.Constant(name), number, ast.Constant(text), copy.deepcopy(bound), ast.Constant(abs(steps[0]))]
 
 
 def _step(statement: ast.stmt, name: str) -> int | None:

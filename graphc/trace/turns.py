@@ -339,11 +339,7 @@ def comprehended(
     turns = turns_of(iterable)
     if turns is None:
         return plain(iterable)
-    if keep is None:
-        return _computed(turns, element)
-    made = _computed(turns, element, some=True)
-    mask = _kept(turns, keep)
-    return made.with_rows([x[mask] for x in made.rows])
+    return _kept(turns, element, keep)
 
 
 def nested(
@@ -365,10 +361,7 @@ def nested(
             return reduce(operator.add, parts)
         whole = [x for part in parts for x in part]
         return iter(whole) if lazy else whole
-    made = _computed(turns, lambda item: _as_listed(inner(item)), some=keep is not None)
-    if keep is not None:
-        mask = _kept(turns, keep)
-        made = made.with_rows([x[mask] for x in made.rows])
+    made = _kept(turns, lambda item: _as_listed(inner(item)), keep)
     (_, structure, numbers) = made.structure.keys
     return Listed([merged(x) for x in made.rows], structure, numbers)
 
@@ -385,9 +378,14 @@ def _as_listed(items: Any) -> Listed:
     return items if isinstance(items, Listed) else Listed.of(items)
 
 
-def _kept(turns: Turns, keep: Callable[[Any], Any]) -> Tensor:
-    """Which turns are kept."""
-    return F.reshape(_computed(turns, lambda item: F.cast(as_tensor(truth(keep(item))), "bool")).tensor, (-1,))
+def _kept(turns: Turns, element: Callable[[Any], Any], keep: Callable[[Any], Any] | None) -> Listed:
+    """The items of the turns that are kept; of all where nothing says which."""
+    made = _computed(turns, element, some=keep is not None)
+    if keep is None:
+        return made
+    kept = _computed(turns, lambda item: F.cast(as_tensor(truth(keep(item))), "bool"))
+    mask = F.reshape(kept.tensor, (-1,))
+    return made.with_rows([x[mask] for x in made.rows])
 
 
 def _computed(turns: Turns, element: Callable[[Any], Any], some: bool = False) -> Listed:
