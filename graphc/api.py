@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from graphc import alike, context, passes, processes, watches
-from graphc.build import build, distance, kernel_error, multiplies_bfloat16, notes_of, refuse_gradients, too_large
+from graphc.build import build, distance, failure, multiplies_bfloat16, notes_of, refuse_gradients, too_large
 from graphc.counted import Counted, trace_counted
 from graphc.debug import second_cache, switches, threads
 from graphc.entry import Entry
@@ -327,7 +327,7 @@ class CompiledStep(Shown):
             try:
                 self._bound.run(arrays)
             except generator.KernelError as error:
-                raise kernel_error(error, self._locations()) from error.__cause__
+                raise failure(error, self.graph) from error.__cause__
             if self._canary:
                 self._bound.check_canaries()
             outputs = [Tensor.wrap(read()) for read in self._readers]
@@ -379,7 +379,7 @@ class CompiledStep(Shown):
                 try:
                     arrays.append(self._bound.run_many(part, count, written))
                 except generator.KernelError as error:
-                    raise kernel_error(error, self._locations()) from error.__cause__
+                    raise failure(error, self.graph) from error.__cause__
                 if self._canary:
                     self._bound.check_canaries()
                 for log in self._prints:

@@ -22,6 +22,7 @@ from graphc.errors import (
     user_loc,
 )
 from graphc.ir import Graph, walk
+from graphc.ops.declared.bounds import IndexRangeError, out_of_range
 from graphc.ops.declared.transforms import REQUESTS
 
 if TYPE_CHECKING:
@@ -107,6 +108,17 @@ def kernel_error(error: generated.KernelError, locations: Mapping[int, Loc] = Ma
         help="GRAPHC_JIT=0 runs it as plain Python, where it can be stepped through",
         nodes=nodes,
     )
+
+
+def failure(error: generated.KernelError, graph: Graph) -> KernelError | IndexRangeError:
+    """What has ended a run of a graph's step, as users see it."""
+    from graphc_codegen import OutOfRange
+
+    nodes = {n.id: n for _, n in walk(graph)}
+    if not isinstance(error, OutOfRange):
+        return kernel_error(error, {id: n.loc for id, n in nodes.items() if n.loc is not None})
+    node = next(nodes[id] for id in map(int, re.findall(r"%(\d+)", error.note)) if id in nodes)
+    return out_of_range(node.attrs["says"], error.index, error.size, node.loc)
 
 
 def too_large(graph: Graph, bytes: int) -> StepMemoryError:

@@ -21,7 +21,7 @@ class Entry:
     """What `step.entry` gives: `call(context)` runs the step once, from Python or from a function jitted by Numba.
 
     call     a ctypes function `int32 (int64)`; 0 means that the step is done, anything else that a kernel of the user's own
-             has failed. A jitted function refers to it as a global or closure variable.
+             has failed, or that an index is out of range. A jitted function refers to it as a global or closure variable.
     context  the int64 to call it with
     inputs   the arrays that the step reads, in order, zeros at first: write a batch into them, then call
     results  the arrays that it writes, in the order of what `construct` returns through its nest: copy what is to be kept

@@ -145,7 +145,7 @@ LATE = {
             ("run/executable", "object_code.cache"),
             ("run/executable", "object_code.compiling"),
             ("run/executable", "object_code.user_functions"),
-            ("run/native", "object_code.user_functions"),
+            ("run/native", "run.failures"),
             ("run/executable", "run.checked"),
             ("object_code/support", "object_code.cache"),
             ("run/executable", "validate"),

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphc_codegen.errors import CacheWarning, CanaryError, CheckedError, CodegenError, KernelError
+    from graphc_codegen.errors import CacheWarning, CanaryError, CheckedError, CodegenError, KernelError, OutOfRange
     from graphc_codegen.program import (
         Access,
         Buffer,
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 #: What is not in `program`.
 _ELSEWHERE = {
-    **dict.fromkeys(("CacheWarning", "CanaryError", "CheckedError", "CodegenError", "KernelError"), "errors"),
+    **dict.fromkeys(
+        ("CacheWarning", "CanaryError", "CheckedError", "CodegenError", "KernelError", "OutOfRange"), "errors"
+    ),
     "Bound": "run.bound",
     "Executable": "run.executable",
     "compile_program": "run.executable",
@@ -58,6 +60,7 @@ __all__ = [
     "KernelError",
     "LoopKernel",
     "NamedKernel",
+    "OutOfRange",
     "Output",
     "Program",
     "Stmt",

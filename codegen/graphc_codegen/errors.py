@@ -31,5 +31,14 @@ class KernelError(RuntimeError):
         return f"the kernel of {self.name} {self.problem}" + (f" ({self.note})" if self.note else "")
 
 
+class OutOfRange(KernelError):
+    """An index is not in the range that a kernel asks for: the first one, and the size of what it is an index of."""
+
+    def __init__(self, index: int, size: int) -> None:
+        super().__init__("in_bounds", f"met the index {index} of {size}")
+        self.index = index
+        self.size = size
+
+
 class CacheWarning(UserWarning):
     """The object cache cannot be used; the step is compiled without it."""

@@ -65,6 +65,7 @@ class KernelFacts:
     halves      from its params the numbers of those operands of float32 that may be halves in memory (`kernels.narrow`): inputs
                 that are read once, or few times, by way of vectors, and results that are not read again
     parts       whether its results may be parts of one buffer that have no element in common, as params say
+    fails       whether it may end the step: all threads meet before it and after it
     """
 
     result: Callable[[Params], tuple[int, ...] | None] = _takes_no_epilogue
@@ -79,6 +80,7 @@ class KernelFacts:
     float64: bool = False
     halves: Callable[[Params], tuple[int, ...]] = _none
     parts: bool = False
+    fails: bool = False
 
 
 def _gemm_result(p: Params) -> tuple[int, ...] | None:
@@ -256,6 +258,7 @@ KERNEL_FACTS = {
     "cumextremum": KernelFacts(outputs=2, halves=_always(0, 1)),
     "recurrence": KernelFacts(halves=_always(0, 1, 2)),
     "float_status": KernelFacts(exchanges=True),
+    "in_bounds": KernelFacts(divisible=_indivisible, fails=True),
     "gather": KernelFacts(),
     "gather_grad": KernelFacts(divisible=_rows_are_long, terms=lambda p: int(p["count"]), float64=True),
     "scatter": KernelFacts(divisible=_rows_are_long, terms=_scattered, float64=True),
@@ -281,7 +284,7 @@ KERNEL_FACTS = {
     "pack_factor": KernelFacts(),
     "pack_panels": KernelFacts(),
     "log": KernelFacts(divisible=_indivisible),
-    "custom": KernelFacts(divisible=_indivisible),
+    "custom": KernelFacts(divisible=_indivisible, fails=True),
     "collective_start": KernelFacts(outputs=2, divisible=_indivisible),
     "collective_move": KernelFacts(divisible=_indivisible),
     "collective_wait": KernelFacts(divisible=_indivisible),

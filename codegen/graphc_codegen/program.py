@@ -331,8 +331,13 @@ def exchanges(kernel: Kernel) -> bool:
 
 
 def is_custom(kernel: Kernel) -> bool:
-    """Whether a kernel is a user's function, which may fail: all threads meet before it and after it."""
+    """Whether a kernel is a user's function."""
     return isinstance(kernel, NamedKernel) and kernel.name == "custom"
+
+
+def may_fail(kernel: Kernel) -> bool:
+    """Whether a kernel may end the step."""
+    return isinstance(kernel, NamedKernel) and facts(kernel).fails
 
 
 def collective_groups(kernels: Iterable[Kernel]) -> set[int]:

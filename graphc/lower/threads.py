@@ -15,7 +15,7 @@ from typing import NamedTuple
 from graphc.lower.cost import NEAR, Cost, best_threads, is_shared, nanoseconds, stepped
 from graphc.lower.rewrite import Context, Layout, Statements
 from graphc.lower.statements import operands, params_of, turns
-from graphc_codegen.program import ITEMSIZE, Call, For, If, Kernel, Stmt, exchanges, is_custom, written
+from graphc_codegen.program import ITEMSIZE, Call, For, If, Kernel, Stmt, exchanges, may_fail, written
 
 
 class _Touch(NamedTuple):
@@ -186,7 +186,7 @@ class _Sharer:
         return tuple(done)
 
     def _call(self, call: Call, touched: _Touched) -> Call:
-        if is_custom(call.kernel):  # It may fail, which all threads must know before they go on.
+        if may_fail(call.kernel):  # All threads must know whether it has before they go on.
             touched.forget()
             return replace(call, wait=True)
         shared = is_shared(call.kernel, self.alone[id(call)], self.threads, self.distance)

@@ -13,6 +13,7 @@ from graphc.numpy.convert import count, integer, one_of, tensor, tensors
 from graphc.numpy.creation import linspace
 from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.dynamic import known_values
+from graphc.ops.functional.index import scattered
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- places in order
@@ -76,7 +77,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None
     if w.shape != given.shape:
         raise ShapeError(f"bincount: x is {given.tensor_type}, weights are {w.tensor_type}", loc=user_loc())
     places = ops.maximum(ops.cast(given, "int64"), 0)
-    return ops.tensor_scatter_add(ops.zeros((integer("bincount", "length", length),)), ops.reshape(places, (-1, 1)), w)
+    counts = ops.zeros((integer("bincount", "length", length),))
+    return scattered("add", counts, ops.reshape(places, (-1,)), ops.reshape(w, (-1,)))
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Tensor:

@@ -14,7 +14,7 @@ from typing import Any
 
 from graphc.errors import TraceTypeError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.functional.core import IndexRangeError
+from graphc.ops.declared.bounds import IndexRangeError
 from graphc.ops.functional.decided import as_number
 from graphc.ops.tensor.deferred import Deferred, least_of
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, as_tensor

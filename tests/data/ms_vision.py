@@ -5,9 +5,12 @@ usage: python ms_vision.py, where MindSpore and Pillow are installed. tests/data
 expressions on graphc.
 """
 
+import atexit
 import collections
+import functools
 import json
 import pathlib
+import shutil
 import tempfile
 import zlib
 
@@ -358,6 +361,14 @@ def names(known):
     return known | more | {"CORNERS": CORNERS, "INWARDS": INWARDS, "OUTWARDS": OUTWARDS}
 
 
+@functools.cache
+def folder():
+    """Where files are written. It goes with the process."""
+    made = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, made)
+    return made
+
+
 def saved(image, kind, orientation=None):
     """The name of a new file with an image."""
     from PIL import Image
@@ -366,14 +377,14 @@ def saved(image, kind, orientation=None):
     exif = Image.Exif()
     if orientation:
         exif[0x112] = orientation
-    with tempfile.NamedTemporaryFile(suffix=f".{kind.lower()}", delete=False) as file:
+    with tempfile.NamedTemporaryFile(suffix=f".{kind.lower()}", dir=folder(), delete=False) as file:
         given.save(file, kind, **({"exif": exif} if orientation else {}))
     return file.name
 
 
 def written(write, *arguments):
     """The name of a new file that a function has written."""
-    with tempfile.NamedTemporaryFile(delete=False) as file:
+    with tempfile.NamedTemporaryFile(dir=folder(), delete=False) as file:
         pass
     write(file.name, *arguments)
     return file.name

@@ -11,7 +11,7 @@ import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.debug import debug
 from graphc.errors import ExportError, GraphcError, PaddingError, ShapeError, TraceError, TraceTypeError
-from graphc.ops.functional.core import IndexRangeError
+from graphc.ops.declared.bounds import IndexRangeError
 from graphc.ops.tensor.tree import tensors
 from tests.e2e.changing import close
 from tests.e2e.chosen import Function, Net, agrees, floats, masks, refused

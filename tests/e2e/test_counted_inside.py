@@ -11,7 +11,7 @@ import graphc
 from graphc import Tensor, nn, ops
 from graphc.debug import debug
 from graphc.errors import GraphcError, PaddingError, ShapeError, TraceError
-from graphc.ops.functional.core import IndexRangeError
+from graphc.ops.declared.bounds import IndexRangeError
 from tests.e2e.changing import close
 from tests.e2e.chosen import Function, Net, agrees, floats, masks, refused
 

@@ -244,7 +244,7 @@ def cells_of_kernels() -> dict[str, tuple[nn.Cell, Sequence[Any]]]:
     tried: list[tuple[nn.Cell, Sequence[Any]]] = [
         of_op(definition.name, sample)
         for definition in with_samples()
-        if isinstance(definition.lower, Kernel)
+        if isinstance(getattr(definition.lower, "usual", definition.lower), Kernel)
         for sample in samples_of(definition.name)
     ]
     tried += [network(), rows(), training(), convolution(), lines(), small(), doubling()]

@@ -177,7 +177,7 @@ class Mixed(nn.Cell):
 
 
 class Tokens(nn.Cell):
-    """Embedding and LSTM; some token is out of range."""
+    """Embedding and LSTM; some token is counted from the end."""
 
     def __init__(self):
         super().__init__()
@@ -224,7 +224,7 @@ NETWORKS = {
     "spectra": (Spectra, RNG.standard_normal((2, 6, 15)).astype(np.float32)),
     "lenet": (LeNet5, RNG.standard_normal((2, 1, 32, 32)).astype(np.float32)),
     "mixed": (Mixed, RNG.standard_normal((2, 3, 10, 12)).astype(np.float32)),
-    "tokens": (Tokens, np.array([[0, 3, 10, 11], [-1, 5, 5, 2]], np.int32)),
+    "tokens": (Tokens, np.array([[0, 3, 10, -11], [-1, 5, 5, 2]], np.int32)),
     "searching": (Searching, np.full((3, 2), 7, np.float32)),
     "attention": (
         lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True),

@@ -11,6 +11,7 @@ from graphc_codegen.kernels.attention.forward import ATTENTION
 from graphc_codegen.kernels.banded import BANDED
 from graphc_codegen.kernels.base import Emitter
 from graphc_codegen.kernels.border import BORDER_PAD, BORDER_PAD_GRAD
+from graphc_codegen.kernels.bounds import IN_BOUNDS
 from graphc_codegen.kernels.cholesky import CHOLESKY
 from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START, COLLECTIVE_WAIT
 from graphc_codegen.kernels.conv.channels import CONV2D_CHANNELS
@@ -88,6 +89,7 @@ EMITTERS: dict[str, Emitter] = {
     "cumextremum": CUMEXTREMUM,
     "recurrence": RECURRENCE,
     "float_status": FLOAT_STATUS,
+    "in_bounds": IN_BOUNDS,
     "gather": GATHER,
     "gather_grad": GATHER_GRAD,
     "scatter": SCATTER,

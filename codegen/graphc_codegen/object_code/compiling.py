@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 
 from graphc_codegen.object_code.llvm_modules import Compilers
 from graphc_codegen.object_code.numba_step import compile_step, render_entry
-from graphc_codegen.text.render import ENDED, GOES_ON, LOAD_FLAG, MOVE, TURNS, Ends, Rendered
+from graphc_codegen.text.render import ENDED, GOES_ON, LOAD_FLAG, MOVE, TURNS, Ends, Rendered, may_stop
 
 #: What generated kernels may call of each other's modules.
 _SUPPORT = ("graphc_meet", "graphc_barrier", "graphc_record")
@@ -43,7 +43,7 @@ def compile_objects(
         import numba  # noqa: F401
 
         clock.stop("import numba")
-        ends = Ends(bool(functions), program.has_loops())
+        ends = Ends(may_stop(program.kernels()), program.has_loops())
         for function in compile_step(rendered.source, symbols):
             parts.append(compilers.submit(function.ir + render_entry(function, program.threads, target, ends)))
         clock.stop("numba")

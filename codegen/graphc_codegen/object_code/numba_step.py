@@ -15,7 +15,7 @@ from graphc_codegen.thread_context import WORDS
 
 #: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success. `ctx` is the first thread's context.
 ENTRY = "graphc_entry"
-#: What the entry returns where a kernel of the user's has failed, and where a loop was interrupted.
+#: What the entry returns where a kernel has failed, and where a loop was interrupted.
 FAILED, INTERRUPTED = 1, 2
 _FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
 #: Held by who has Numba compile.

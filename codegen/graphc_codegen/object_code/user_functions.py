@@ -1,4 +1,4 @@
-"""Compiles users' functions for "custom" kernels with Numba, and says which one a step has failed in."""
+"""Compiles users' functions for "custom" kernels with Numba."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen.errors import KernelError
-from graphc_codegen.kernels.custom import apply, declared, entry_name
+from graphc_codegen.kernels.custom import declared, entry_name
 from graphc_codegen.object_code.loading import Imported
 from graphc_codegen.object_code.numba_step import COMPILING
-from graphc_codegen.program import Call, NamedKernel, Program, UserFunction, is_custom
+from graphc_codegen.program import NamedKernel, Program, UserFunction, is_custom
 
 #: dtype, shape, whether it is read only
 Declared = tuple[np.dtype[Any], tuple[int, ...], bool]
@@ -125,22 +125,3 @@ def _wrapper(function: UserFunction, arrays: Sequence[Declared], several: bool) 
             lines += [f"    if {result}.shape != {shape}:", "        raise ValueError"]
         lines.append(f"    carray(p{k}, {shape})[...] = {result}")
     return "\n".join(lines)
-
-
-def failed(call: Call, arrays: Sequence[Any]) -> KernelError:
-    """What went wrong in a call that has failed: it is made again, from Python, on the same inputs.
-
-    `arrays` are those of its operands; the results go elsewhere.
-    """
-    assert isinstance(call.kernel, NamedKernel)
-    p = dict(call.kernel.params)
-    function = p["function"]
-    assert isinstance(function, UserFunction)
-    count = sum(1 for _, _, reads in declared(p) if reads)
-    apart = [*arrays[:count], *(np.zeros_like(a) for a in arrays[count:])]
-    try:
-        apply(function, function.function, p, apart)
-    except KernelError as error:
-        error.note = call.note
-        return error
-    return KernelError(function.name, "failed, but not when it was called once more on the same arrays", call.note)

@@ -15,7 +15,7 @@ from graphc_codegen.forks import renew
 from graphc_codegen.links import table
 from graphc_codegen.object_code.loading import Loaded
 from graphc_codegen.object_code.numba_step import ENTRY, INTERRUPTED
-from graphc_codegen.program import ALIGNMENT, Buffer, Call, is_custom
+from graphc_codegen.program import ALIGNMENT, Buffer, Call, may_fail
 from graphc_codegen.run.bound import Array, Bound, aligned_bytes
 from graphc_codegen.run.interrupts import watch
 from graphc_codegen.run.peak import Clock
@@ -259,15 +259,15 @@ class NativeBound(Bound):
         self._turns[:, : len(self._rendered.loops)] = self._rendered.loops
 
     def _failed(self, status: int) -> BaseException:
-        """What made the step end with a status that is not 0; the next run may begin."""
+        """What made the step end with a status that is not 0."""
         if status == INTERRUPTED:
             # Python's handler has run, and has raised nothing.
             self._resume()
             return KeyboardInterrupt("a compiled loop was ended by Ctrl-C")
-        place, self._failure[0] = int(self._failure[0]) - 1, 0
+        place = int(self._failure[0]) - 1
         for call, first in self._rendered.calls:
-            if first == place and is_custom(call.kernel):
-                from graphc_codegen.object_code.user_functions import failed
+            if first == place and may_fail(call.kernel):
+                from graphc_codegen.run.failures import failed
 
                 return failed(call, [self._view(self._buffers[b]) for b in call.args])
         return RuntimeError(f"the compiled step returned status {status}")

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from graphc_codegen.declarations import Declarations
-from graphc_codegen.program import Call, ChainKernel, Kernel, LoopKernel, Program, is_custom
+from graphc_codegen.program import Call, ChainKernel, Kernel, LoopKernel, Program, may_fail
 from graphc_codegen.target import Target
 from graphc_codegen.text.functions import LOOP_WORDS, WINDOW_WORDS, Function, Layout, safe, step_functions
 from graphc_codegen.thread_context import COUNTED, WORDS
@@ -117,7 +117,7 @@ def render(program: Program, target: Target) -> Rendered:
 
 
 class Ends(NamedTuple):
-    """How a step may end before its end: a kernel of the user's fails, or a loop is interrupted."""
+    """How a step may end before its end: a kernel fails, or a loop is interrupted."""
 
     fails: bool = False
     interrupts: bool = False
@@ -135,7 +135,7 @@ def render_kernels(
 
 def may_stop(kernels: Mapping[str, Kernel]) -> bool:
     """Whether one of the kernels may fail, so that the others must look whether it has."""
-    return any(map(is_custom, kernels.values()))
+    return any(map(may_fail, kernels.values()))
 
 
 @dataclass(frozen=True, slots=True)

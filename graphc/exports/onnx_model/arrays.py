@@ -156,6 +156,24 @@ def _outside(w: Writer, indices: str, dtype: str, size: int) -> str:
     return w("Or", w("Less", indices, w.number(0, dtype)), w("GreaterOrEqual", indices, w.number(size, dtype)))
 
 
+@rule("InBounds")
+def _in_bounds(w: Writer, n: View, indices: str, *sizes: str) -> str:
+    """The rows of a table of numbers from 0 on: to read one that it does not have is an error in ONNX, too."""
+    dtype, ignored = n.dtype, n["ignored"]
+    size = sizes[0] if sizes else w.number(n["size"], dtype)
+    if not n["checked"] and not n["negative"]:
+        return w("Identity", indices)
+    left = w("Equal", indices, w.number(ignored, dtype)) if ignored is not None else ""
+    places = w("Where", left, w.number(0, dtype), indices) if left else indices
+    below = w("Less", places, w.number(0, dtype))
+    if not n["checked"]:
+        made = w("Where", below, w("Add", places, size), places)
+    else:
+        numbers = w("Range", w.number(0, dtype), size, w.number(1, dtype))
+        made = w("Gather", numbers, places if n["negative"] else w("Where", below, size, places), axis=0)
+    return w("Where", left, indices, made) if left else made
+
+
 @rule("GatherGrad")
 def _gather_grad(w: Writer, n: View, dy: str, indices: str) -> str:
     zeros = w.filled(0, TensorType(n.dtype, n["shape"]))

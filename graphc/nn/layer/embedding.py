@@ -16,6 +16,7 @@ from graphc.nn.initializer.make import initializer
 from graphc.nn.layer import cut_layers
 from graphc.nn.layer.cut_layers import COLUMNS, ROWS
 from graphc.ops.functional import parts
+from graphc.ops.functional.bounds import in_bounds
 from graphc.ops.functional.index import one_hot_rows
 from graphc.ops.functional.rows import gather_rows
 from graphc.ops.functional.slicing import rows_at
@@ -84,7 +85,7 @@ class Embedding(Cell):
             own = ids - parts.take_part(first, MODEL)
             return parts.summed(rows_at(self.embedding_table, own), MODEL)
         if not self.use_one_hot:
-            return ops.gather(self.embedding_table, ids, 0)
+            return rows_at(self.embedding_table, in_bounds("Embedding", ids, self.vocab_size))
         rows = one_hot_rows(ops.reshape(ids, (-1,)), self.vocab_size, dtype=self.embedding_table.dtype)
         return ops.reshape(ops.matmul(rows, self.embedding_table), (*ids.shape, self.embedding_size))
 

@@ -110,7 +110,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
     """-sum(labels * log softmax(logits)) of each row, reduced (MindSpore: nn.SoftmaxCrossEntropyWithLogits).
 
     logits are [N, classes]. With `sparse` labels are class numbers [N], int32 or int64, and a number out of
-    range gives NaN; otherwise probabilities [N, classes] of the logits' dtype. Labels get no gradient.
+    range is an IndexError; otherwise probabilities [N, classes] of the logits' dtype. Labels get no gradient.
     Raises ShapeError or DTypeError (GC111) for other labels.
     """
 

@@ -9,6 +9,7 @@ from graphc.ops.declared import (  # noqa: F401
     batching,
     begun,
     borders,
+    bounds,
     casts,
     collective,
     complex,

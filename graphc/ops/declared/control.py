@@ -9,6 +9,7 @@ from graphc.ir import REQUIRED, Builder, Graph, Node, NodeView, TensorType, Valu
 from graphc.ir.op import Attrs, Structural, Types
 from graphc.ops.declared import padding_control
 from graphc.ops.declared.batching import Mapped
+from graphc.ops.declared.bounds import unchecked
 
 
 def _if_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -108,7 +109,8 @@ def _if_batch(g: Builder, m: Mapped) -> list[Value]:
         branches = {name: m.subgraph(branch, m.mapped[1:], every) for name, branch in m.node.graphs()}
         return list(g.node("If", *m.inputs, attrs=branches).outputs)
     then, orelse = (
-        m.vectorize(g, branch, m.inputs[1:], m.mapped[1:], every) for _, branch in sorted(m.node.graphs(), reverse=True)
+        m.vectorize(g, unchecked(branch), m.inputs[1:], m.mapped[1:], every)
+        for _, branch in sorted(m.node.graphs(), reverse=True)
     )
     return [chosen(g, m.inputs[0], a, b) for a, b in zip(then, orelse, strict=True)]
 

@@ -9,6 +9,7 @@ from graphc.ir import REQUIRED, Builder, Graph, NodeView, TensorType, Value, inl
 from graphc.ir.op import Attrs, Structural, Types
 from graphc.ops.declared import padding_control
 from graphc.ops.declared.batching import Mapped
+from graphc.ops.declared.bounds import unchecked
 from graphc.ops.declared.checkpoints import while_grad
 from graphc.ops.declared.control import check_closed, chosen, subgraph
 
@@ -92,7 +93,7 @@ def _batch(g: Builder, m: Mapped) -> list[Value]:
 
 def _until_all_end(g: Builder, m: Mapped, cond: Graph, body: Graph, flags: Sequence[bool]) -> dict[str, Graph]:
     """Condition and body of a loop whose indices end it one by one."""
-    count = m.node.attrs["carried"]
+    count, cond, body = m.node.attrs["carried"], unchecked(cond), unchecked(body)
     check = m.subgraph(cond, flags, (True,))
     b = Builder(check, g.region, g.scope, g.loc)
     check.set_results([("more", b.ReduceAny(check.results[0].value, axis=(0,)))])

@@ -40,6 +40,7 @@ from graphc.ops.functional.distinct import *
 from graphc.ops.functional.distributions import *
 from graphc.ops.functional.dynamic import *
 from graphc.ops.functional.einsum import *
+from graphc.ops.functional.elements import *
 from graphc.ops.functional.elementwise import *
 from graphc.ops.functional.extended import *
 from graphc.ops.functional.extrema import *

@@ -8,9 +8,9 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import add, mul
 from graphc.ops.functional.extrema import arg_with_value
-from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.reduce import reduce_max, reduce_mean
 from graphc.ops.functional.shapes import reshape, squeeze
@@ -69,7 +69,7 @@ def adaptive_max(
             at, value = arg_with_value(getitem(x, (*before, slice(a, b))), axis, True, True, "int32")
             mark = mul(add(at, a), step)
             if places is not None:
-                mark = add(mark, gather_elements(getitem(places, (*before, slice(a, b))), axis, at))
+                mark = add(mark, elements_at(getitem(places, (*before, slice(a, b))), axis, at))
             values.append(squeeze(value, axis))
             marks.append(squeeze(mark, axis))
         x, places = stack(values, axis), stack(marks, axis)

@@ -10,7 +10,7 @@ from typing import cast as _typed
 import numpy as np
 
 from graphc import dispatch
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, GraphcWarning, stacklevel, user_loc
+from graphc.errors import ArgumentValueError, DTypeError, GraphcWarning, stacklevel, user_loc
 from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
 from graphc.ops.tensor.call import at_once
 from graphc.ops.tensor.call import call as call_op
@@ -23,14 +23,6 @@ Axis = int | Sequence[int] | None
 Number = bool | int | float
 
 Operand = Tensor | Number
-
-
-class IndexRangeError(ArgumentValueError, IndexError, shown_as="IndexError"):
-    """An index that an axis does not have. An IndexError, which also ends Python's own iteration."""
-
-
-class IndexKindError(ArgumentTypeError, IndexError, shown_as="IndexError"):
-    """Something that is no index."""
 
 
 def call(op: str, *operands: Tensor, **attrs: Any) -> Tensor:

@@ -13,6 +13,7 @@ from graphc.ops.functional.control import scan
 from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.create import full
 from graphc.ops.functional.dynamic import known_values
+from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import (
     add,
     equal,
@@ -30,7 +31,6 @@ from graphc.ops.functional.elementwise import (
     not_equal,
     sub,
 )
-from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.loss import reduced
@@ -154,7 +154,7 @@ def _alphas(x: Tensor, labels: Tensor, active: Tensor, blank: int) -> tuple[_Sta
     steps, n, _ = x.shape
     count, dtype = labels.shape[1], x.tensor_type.numpy
     of_blank = maximum(getitem(x, (slice(None), slice(None), slice(blank, blank + 1))), _NEVER)
-    of_labels = maximum(gather_elements(x, 2, broadcast_to(expand_dims(labels, 0), (steps, n, count))), _NEVER)
+    of_labels = maximum(elements_at(x, 2, broadcast_to(expand_dims(labels, 0), (steps, n, count))), _NEVER)
     before = concat([full((n, 1), blank, dtype=labels.dtype), labels], 1)
     skips = logical_and(not_equal(labels, blank), not_equal(labels, getitem(before, (slice(None), slice(0, count)))))
     never = Tensor(np.full((n, 1), _NEVER, dtype))

@@ -8,15 +8,17 @@ from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.adaptive_pooling import adaptive_avg_pool2d
 from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.bounds import in_bounds
 from graphc.ops.functional.core import cast
 from graphc.ops.functional.elementwise import add, equal, greater, mul, sub
+from graphc.ops.functional.index import as_index
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.loss import mse_loss
 from graphc.ops.functional.norms import vector_norm
 from graphc.ops.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool2d
 from graphc.ops.functional.scattering import scatter_update
 from graphc.ops.functional.shapes import expand_dims, squeeze
-from graphc.ops.functional.slicing import gather
+from graphc.ops.functional.slicing import rows_at
 from graphc.ops.functional.sliding import per_axis
 from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.parameter import Parameter
@@ -42,7 +44,7 @@ def _scaled_down(weight: Tensor, input: Tensor, most: Any, order: Any) -> Tensor
     if not most >= 0:
         raise ArgumentValueError(f"embedding: max_norm must not be negative, got {most}", loc=user_loc())
     held = add(weight, 0.0)  # Weight itself holds the result below.
-    rows = stop_gradient(gather(held, input, 0))
+    rows = stop_gradient(rows_at(held, input))
     norms = vector_norm(rows, order, -1, True)
     made = scatter_update(weight, input, select(greater(norms, most), mul(rows, div(most, add(norms, 1e-7))), rows))
     # Of a tensor what is written would have no gradient, of a parameter every read has it.
@@ -64,17 +66,18 @@ def embedding(
     only("embedding", "scale_grad_by_freq", scale_grad_by_freq, False)
     if weight.ndim != 2:
         raise ShapeError(f"embedding: weight is {weight.tensor_type}, expected two axes", loc=user_loc())
+    input = in_bounds("embedding", as_index(input), weight.shape[0])
     if max_norm is not None:
         weight = _scaled_down(weight, input, max_norm, norm_type)
     if padding_idx is None:
-        return gather(weight, input, 0)
+        return rows_at(weight, input)
     rows = weight.shape[0]
     if isinstance(padding_idx, bool) or not isinstance(padding_idx, int) or not -rows <= padding_idx < rows:
         raise ArgumentValueError(
             f"embedding: padding_idx must be None or an int from {-rows} to {rows - 1}, got {padding_idx!r}",
             loc=user_loc(),
         )
-    found = gather(weight, input, 0)
+    found = rows_at(weight, input)
     padded = expand_dims(equal(input, padding_idx % rows), -1)
     return select(padded, stop_gradient(found), found)
 

@@ -12,11 +12,11 @@ from graphc import dispatch
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, TraceError, user_loc
 from graphc.ir.types import INTEGERS, numpy_dtype
+from graphc.ops.declared.bounds import IndexKindError, IndexRangeError
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.bounds import in_bounds
 from graphc.ops.functional.core import (
-    IndexKindError,
-    IndexRangeError,
     Number,
     Operand,
     as_bool,
@@ -33,9 +33,8 @@ from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.one_by_one import numbers_first, numbers_of
 from graphc.ops.functional.open_slices import axes_of, without_open
-from graphc.ops.functional.require import require_place
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
-from graphc.ops.functional.slicing import getitem, one_ellipsis, wrapped
+from graphc.ops.functional.slicing import getitem, one_ellipsis
 from graphc.ops.functional.state import assign_parameter
 from graphc.ops.tensor.arrays import note_write
 from graphc.ops.tensor.deferred import Deferred
@@ -84,7 +83,9 @@ def index_(x: Tensor, index: Any) -> Tensor:
     items = [_plain(i) for i in (index if isinstance(index, tuple) else (index,))]
     if any(isinstance(i, Tensor) and i.is_number for i in items):
         for item, axis in zip(items, axes_of(x, items), strict=True):
-            require_place(item, x, axis)
+            of_turn = getattr(item, "require_place", None)
+            if of_turn is not None and axis < x.ndim:
+                of_turn(shape_of(x)[axis])  # As soon as it is known, not only when a turn is run.
     if any(isinstance(i, (slice, Deferred)) for i in items):
         x, items = without_open(x, items, _gathered)
     if len(items) == 1 and _is_counted(items[0]):
@@ -201,7 +202,7 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
     shape = broadcast_shapes("indexing", *(i.shape for i in indices))
     flat: Tensor | None = None
     for axis, index in zip(axes, indices, strict=True):
-        step = wrapped(index, shape_of(x)[axis])
+        step = in_bounds("x[...]", index, shape_of(x)[axis])
         flat = step if flat is None else add(mul(flat, x.shape[axis]), step)
     assert flat is not None
     if flat.shape != shape:
@@ -251,7 +252,11 @@ def _at_numbers(x: Tensor, numbers: dict[int, Any], new: Tensor, mode: str) -> T
     at = numbers[first]
     at = at.tensor() if isinstance(at, Deferred) else at
     return scattered(
-        "update", x, reshape(wrapped(as_index(at), shape_of(x)[first]), (1,)), expand_dims(new, first), first
+        "update",
+        x,
+        reshape(in_bounds("x[...]", as_index(at), shape_of(x)[first]), (1,)),
+        expand_dims(new, first),
+        first,
     )
 
 
@@ -345,47 +350,15 @@ def replace(x: Tensor, made: Tensor) -> None:
 
 
 @method()
-def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """y[i][j][k] = x[i][index[i][j][k]][k] for dim 1, and so on: x's elements at places along an axis."""
-    axis = check_axis("gather_elements", dim, input.ndim)
-    places = element_places("gather_elements", input, axis, index)
-    return call("GatherElements", beside(input, axis, places), places, axis=axis)
-
-
-def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
-    """As gather_elements."""
-    return gather_elements(x, dim, index)
-
-
-def element_places(name: str, x: Tensor, axis: int, index: Any) -> Tensor:
-    """An index of x's elements along an axis, which has x's axes and no more along the others; ShapeError for one that has."""
-    places = as_index(index)
-    others = [k for k in range(x.ndim) if k != axis]
-    if places.ndim != x.ndim or any(places.shape[k] > x.shape[k] for k in others):
-        raise ShapeError(
-            f"{name}: the index is {places.tensor_type}, expected {x.ndim} axes, and along all but axis {axis} no more than"
-            f" x {x.tensor_type} has",
-            loc=user_loc(),
-        )
-    return places
-
-
-def beside(x: Tensor, axis: int, places: Tensor) -> Tensor:
-    """The part of x that an index along an axis means: its first rows along the others, as many as the index has."""
-    sizes = [x.shape[k] if k == axis else n for k, n in enumerate(places.shape)]
-    return x if sizes == list(x.shape) else getitem(x, tuple(slice(0, n) for n in sizes))
-
-
-@method()
 def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
     """Entries of an axis, which the numbers in `index`, one or a vector of them, name."""
     places = as_index(index)
     require_rank("index_select", "index", places, 0, 1)
-    return _entries(input, places, check_axis("index_select", axis, input.ndim))
+    return _entries("index_select", input, places, check_axis("index_select", axis, input.ndim))
 
 
-def _entries(x: Tensor, places: Tensor, axis: int) -> Tensor:
-    return _gathered(x, wrapped(places, shape_of(x)[axis]), axis)
+def _entries(owner: str, x: Tensor, places: Tensor, axis: int) -> Tensor:
+    return _gathered(x, in_bounds(owner, places, shape_of(x)[axis]), axis)
 
 
 @method()
@@ -399,7 +372,7 @@ def take(input: Tensor, index: Any, axis: int | None = None, mode: str = "clip")
     size = x.shape[at]
     places = as_index(index)
     inside = floor_mod(places, size) if mode == "wrap" else minimum(maximum(places, -size), size - 1)
-    return _entries(x, inside, check_axis("take", at, x.ndim))
+    return _entries("take", x, inside, check_axis("take", at, x.ndim))
 
 
 def index_add(
@@ -407,16 +380,16 @@ def index_add(
 ) -> Tensor:
     """x with entries of y added to those of an axis; a Parameter is assigned.
 
-    use_lock and check_index_bound say how, not what: no step writes twice at a time, and an index out of range adds nothing.
+    use_lock and check_index_bound say how, not what: no step writes twice at a time, and an index out of range is an error.
     """
     made = added_at(x, indices, y, axis)
     return assign_parameter(x, made) if isinstance(x, Parameter) else made
 
 
 def added_at(x: Tensor, indices: Indices, y: Tensor, axis: int) -> Tensor:
-    """A copy of x with entries of y added to those of an axis; an index out of range adds nothing."""
+    """A copy of x with entries of y added to those of an axis."""
     at = check_axis("index_add", axis, x.ndim)
-    return scattered("add", x, wrapped(as_index(indices), shape_of(x)[at]), y, at)
+    return scattered("add", x, in_bounds("index_add", as_index(indices), shape_of(x)[at]), y, at)
 
 
 @method()
@@ -427,13 +400,15 @@ def index_fill(x: Tensor, axis: int, index: Any, value: Operand) -> Tensor:
     require_rank("index_fill", "index", where, 0, 1)
     where = reshape(where, (-1,))
     shape = (*x.shape[:at], where.size, *x.shape[at + 1 :])
-    return scattered("update", x, wrapped(where, shape_of(x)[at]), broadcast_to(cast(value, x.dtype), shape), at)
+    return scattered(
+        "update", x, in_bounds("index_fill", where, shape_of(x)[at]), broadcast_to(cast(value, x.dtype), shape), at
+    )
 
 
 # ---- by coordinates
 
 
-def coordinates(shape: tuple[int, ...], indices: Indices) -> tuple[Tensor, int]:
+def coordinates(owner: str, shape: tuple[int, ...], indices: Indices) -> tuple[Tensor, int]:
     """Flat places of coordinates (the last axis of `indices`), and how many axes they name."""
     index = as_index(indices)
     depth = index.shape[-1] if index.ndim else 1
@@ -441,7 +416,7 @@ def coordinates(shape: tuple[int, ...], indices: Indices) -> tuple[Tensor, int]:
         raise ShapeError(f"coordinates are {index.tensor_type}, shape {shape} has {len(shape)} axes", loc=user_loc())
     flat: Operand = 0
     for k in range(depth):
-        step = wrapped(getitem(index, (..., k)), shape[k])
+        step = in_bounds(owner, getitem(index, (..., k)), shape[k])
         flat = step if k == 0 else add(mul(flat, shape[k]), step)
     return as_tensor(flat), depth
 
@@ -449,7 +424,7 @@ def coordinates(shape: tuple[int, ...], indices: Indices) -> tuple[Tensor, int]:
 @method()
 def gather_nd(input_x: Tensor, indices: Indices) -> Tensor:
     """The slices of x at coordinates."""
-    flat, depth = coordinates(input_x.shape, indices)
+    flat, depth = coordinates("gather_nd", input_x.shape, indices)
     if not depth:
         return broadcast_to(input_x, (*shape_of(as_index(indices))[:-1], *input_x.shape))
     return _gathered(reshape(input_x, (math.prod(input_x.shape[:depth]), *input_x.shape[depth:])), flat, 0)
@@ -504,8 +479,6 @@ def slice_scatter(
 
 
 __all__ = [
-    "gather_d",
-    "gather_elements",
     "gather_nd",
     "index_add",
     "index_fill",

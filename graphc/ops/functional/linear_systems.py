@@ -11,8 +11,8 @@ from graphc.ops.functional.control import scan
 from graphc.ops.functional.core import call, cast, cast_to, is_number
 from graphc.ops.functional.create import eye
 from graphc.ops.functional.diagonals import tril, triu
+from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import add, equal, mul, sub
-from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import broadcast_batches, matmul
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, swapaxes
@@ -94,7 +94,7 @@ def _row_order(owner: str, pivots: Tensor, count: int, size: int) -> Tensor:
     def exchange(order: Tensor, at: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         here, there = at[0], expand_dims(at[1], -1)
         others = select(equal(places, here), there, select(equal(places, there), here, places))
-        return gather_elements(order, -1, others), here
+        return elements_at(order, -1, others), here
 
     order = broadcast_to(places, (*pivots.shape[:-1], size))
     if not count:
@@ -110,7 +110,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     n = matrices("lu_solve", LU_data)
     factors, right = _together("lu_solve", LU_data, b)
     order = expand_dims(_row_order("lu_solve", LU_pivots, n, n), -1)
-    right = gather_elements(right, -2, broadcast_to(order, right.shape))
+    right = elements_at(right, -2, broadcast_to(order, right.shape))
     inner = call("SolveTriangular", factors, right, unit=True)
     return call("SolveTriangular", factors, inner, lower=False)
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ops.declared.indexing import INDEX_DTYPES
 from graphc.ops.functional.activation import log_softmax, softplus
 from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.bounds import classes_in_bounds
 from graphc.ops.functional.core import as_float, cast_pair, cast_to, real_only
 from graphc.ops.functional.create import full, zeros_like
+from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
     equal,
     greater,
-    greater_equal,
     less,
     less_equal,
     log,
-    logical_and,
     maximum,
     mul,
     sqrt,
@@ -26,11 +27,10 @@ from graphc.ops.functional.elementwise import (
     sub,
 )
 from graphc.ops.functional.fitting import require_alike
-from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, reshape
-from graphc.ops.functional.slicing import gather
+from graphc.ops.functional.slicing import rows_at
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.tensor import Tensor
 
@@ -199,8 +199,8 @@ def cross_entropy(
     """-log softmax(input)[target] along the class axis: axis 1 of [N, classes, ...], or the only one.
 
     target: class numbers (int32, int64) without that axis, or probabilities of input's shape and a float dtype.
-    weight: one number per class. Rows whose target is `ignore_index` count nothing; other numbers out of range give
-    NaN. "mean" divides by the sum of the weights of the targets. label_smoothing s mixes (1 - s) target with
+    weight: one number per class. Rows whose target is `ignore_index` count nothing; another number out of range is an
+    IndexRangeError. "mean" divides by the sum of the weights of the targets. label_smoothing s mixes (1 - s) target with
     s / classes.
     """
     if not 0 <= label_smoothing <= 1:
@@ -209,10 +209,11 @@ def cross_entropy(
         return _probability_entropy(input, target, weight, reduction, label_smoothing)
     if input.ndim == 2 and label_smoothing == 0:
         _check_classes("cross_entropy", input, target, weight)
+        target = classes_in_bounds("cross_entropy", target, input.shape[1], ignore_index)
         ignored = equal(target, ignore_index)
         safe = select(ignored, 0, target)
-        loss, _ = sparse_softmax_cross_entropy_with_logits(input, safe)
-        weights = full(loss.shape, 1.0, dtype=input.dtype) if weight is None else gather(weight, safe)
+        loss, _ = _sparse_entropies(input, safe)
+        weights = full(loss.shape, 1.0, dtype=input.dtype) if weight is None else rows_at(weight, safe)
         return _over_targets(loss, select(ignored, 0.0, weights), ignored, reduction, "cross_entropy")
     logp = log_softmax(input, 0 if input.ndim == 1 else 1)
     return nll_loss(logp, target, weight, ignore_index, reduction, label_smoothing)
@@ -271,7 +272,7 @@ def _check_classes(op: str, inputs: Tensor, target: Tensor, weight: Tensor | Non
 def _picked(x: Tensor, axis: int, classes: Tensor) -> Tensor:
     """x's element of a class in each row. In images all classes are looked at, in the sweep that makes x, and its gradient."""
     if x.ndim <= 2:
-        return reshape(gather_elements(x, axis, expand_dims(classes, axis)), classes.shape)
+        return reshape(elements_at(x, axis, expand_dims(classes, axis)), classes.shape)
     numbers = Tensor(np.arange(x.shape[axis], dtype=classes.tensor_type.dtype))
     hit = equal(expand_dims(classes, axis), _along(numbers, axis, x.ndim))
     return reduce_sum(select(hit, x, 0.0), axis)
@@ -292,18 +293,18 @@ def nll_loss(
     inputs = as_float(inputs)
     axis = 0 if inputs.ndim == 1 else 1
     classes = inputs.shape[axis]
+    target = classes_in_bounds("nll_loss", target, classes, ignore_index)
     ignored = equal(target, ignore_index)
-    inside = logical_and(greater_equal(target, 0), less(target, classes))
-    safe = select(inside, target, 0)
+    safe = select(ignored, 0, target)
     picked = _picked(inputs, axis, safe)
     weights = full(target.shape, 1.0, dtype=inputs.dtype)
     scaled = inputs
     if weight is not None:
         scaled = mul(inputs, _along(weight, axis, inputs.ndim))
-        weights = select(inside, gather(weight, safe), 0.0)
+        weights = rows_at(weight, safe)
         picked = mul(picked, weights)
     weights = select(ignored, 0.0, weights)
-    loss = select(ignored, 0.0, select(inside, -picked, float("nan")))
+    loss = select(ignored, 0.0, -picked)
     smooth = select(ignored, 0.0, -reduce_sum(scaled, axis)) if label_smoothing else zeros_like(loss)
     loss = add(mul(loss, 1.0 - label_smoothing), mul(smooth, label_smoothing / classes)) if label_smoothing else loss
     if reduction == "mean":
@@ -317,7 +318,13 @@ def softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> tuple[T
 
 
 def sparse_softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """(loss per row, its gradient for the logits) with labels that are class numbers."""
+    """(loss per row, its gradient for the logits) with labels that are class numbers. IndexRangeError for one out of range."""
+    if logits.ndim == 2 and labels.tensor_type.dtype in INDEX_DTYPES:
+        labels = classes_in_bounds("cross entropy", labels, logits.shape[1])
+    return _sparse_entropies(logits, labels)
+
+
+def _sparse_entropies(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     return cast_pair(call_op("SparseSoftmaxCrossEntropyWithLogits", logits, labels))
 
 

@@ -14,6 +14,7 @@ from graphc.ops.functional.core import cast, cast_to
 from graphc.ops.functional.create import full, full_like, ones, zeros
 from graphc.ops.functional.decided import item_of
 from graphc.ops.functional.diagonals import diagonal
+from graphc.ops.functional.elements import gather_elements
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
@@ -31,7 +32,7 @@ from graphc.ops.functional.elementwise import (
     sub,
 )
 from graphc.ops.functional.in_place import assign
-from graphc.ops.functional.index import gather_elements, index_, updated, write
+from graphc.ops.functional.index import index_, updated, write
 from graphc.ops.functional.integers import bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor
 from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.logic import approximate_equal, select

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphc.ir.types import INTEGERS
+from graphc.ops.functional.bounds import in_bounds
 from graphc.ops.functional.core import shape_of
-from graphc.ops.functional.slicing import one_ellipsis, wrapped
+from graphc.ops.functional.slicing import one_ellipsis
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor
 
@@ -26,7 +27,7 @@ def numbers_first(
         if index.shape:
             left.append((own, index))
         else:
-            x = rows(x, wrapped(index, shape_of(x)[own]), own)
+            x = rows(x, in_bounds("x[...]", index, shape_of(x)[own]), own)
     return x, [axis for axis, _ in left], [index for _, index in left]
 
 

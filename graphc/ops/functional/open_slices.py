@@ -9,7 +9,8 @@ from typing import Any
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, TraceError, user_loc
 from graphc.ir.types import INTEGERS
-from graphc.ops.functional.core import IndexRangeError, cast_to, shape_of
+from graphc.ops.declared.bounds import IndexRangeError
+from graphc.ops.functional.core import cast_to, shape_of
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.dynamic import places_of
 from graphc.ops.functional.elementwise import add, equal, floor_mod, greater_equal, less, logical_and, maximum, sub
@@ -52,7 +53,7 @@ def _index(size: Deferred, axis: int, x: Tensor) -> Any:
         f"the index is a number between {low} and {high}, which axis {axis} of {x.tensor_type} need not have",
         code="GC120",
         loc=user_loc(),
-        help="keep it in range: x[max(n - 1, 0)]; or take rows with ops.gather, which gives zeros for those out of range",
+        help="keep it in range: x[max(n - 1, 0)]",
     )
 
 

@@ -14,9 +14,10 @@ from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.diagonals import diag
 from graphc.ops.functional.distinct import unique_sorted
 from graphc.ops.functional.dynamic import known_values
+from graphc.ops.functional.elements import gather_elements
 from graphc.ops.functional.elementwise import add, mul
 from graphc.ops.functional.extrema import amax, amin, arg_with_value, argmax, max_, min_
-from graphc.ops.functional.index import gather_elements, index_add
+from graphc.ops.functional.index import index_add
 from graphc.ops.functional.joining import repeat_interleave, split, tile
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import addr

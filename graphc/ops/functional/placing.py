@@ -8,6 +8,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.bounds import in_bounds
 from graphc.ops.functional.core import Number, Operand, cast_to, is_compared, is_number, shape_of
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.elementwise import less_equal, maximum, sub
@@ -17,7 +18,7 @@ from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.require import require
 from graphc.ops.functional.scattering import with_elements
 from graphc.ops.functional.shapes import broadcast_to, moveaxis, reshape
-from graphc.ops.functional.slicing import getitem, wrapped
+from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -72,7 +73,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         )
     if source.tensor_type.dtype != input.tensor_type.dtype:
         raise DTypeError(f"put_: the tensor is {input.tensor_type}, source {source.tensor_type}", loc=user_loc())
-    places = wrapped(reshape(as_index(index), (-1,)), input.size)
+    places = in_bounds("put_", reshape(as_index(index), (-1,)), input.size)
     mode = "add" if accumulate else "update"
     return reshape(scattered(mode, reshape(input, (-1,)), places, reshape(source, (-1,))), input.shape)
 
@@ -135,7 +136,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, tensor: Tensor) -> Tensor
         raise DTypeError(
             f"index_copy_: the tensor is {input.tensor_type}, the other {tensor.tensor_type}", loc=user_loc()
         )
-    places = wrapped(reshape(as_index(index), (-1,)), shape_of(input)[at])
+    places = in_bounds("index_copy_", reshape(as_index(index), (-1,)), shape_of(input)[at])
     return scattered("update", input, places, tensor, at)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, user_loc
-from graphc.ops.functional.core import IndexRangeError
+from graphc.ops.declared.bounds import IndexRangeError
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Tensor
 from graphc.refused import refuse_call

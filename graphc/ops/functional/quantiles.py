@@ -13,6 +13,7 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Axis, cast, cast_to, is_number
 from graphc.ops.functional.create import zeros
+from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import (
     add,
     equal,
@@ -28,7 +29,6 @@ from graphc.ops.functional.elementwise import (
     mul,
     sub,
 )
-from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.integers import bitwise_right_shift
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import nansum, reduce_all, reduce_any, reduce_sum
@@ -76,8 +76,8 @@ def _quantile(owner: str, x: Tensor, q: Any, axis: int | None, keep: bool, ignor
         lost = reduce_any(nan, -1)
     clean = select(nan, 0.0, x) if not ignore_nan else x
     below, above, weight = _between(parts, known, x)
-    ordered = gather_elements(clean, -1, sorting_places(clean))
-    low, high = (gather_elements(ordered, -1, _for_rows(place, ordered)) for place in (below, above))
+    ordered = elements_at(clean, -1, sorting_places(clean))
+    low, high = (elements_at(ordered, -1, _for_rows(place, ordered)) for place in (below, above))
     # Without the choice an infinite neighbour would make NaN of a quantile that is an element itself.
     mixed = select(equal(weight, 0.0), low, add(low, mul(sub(high, low), weight)))
     made = moveaxis(select(expand_dims(lost, -1), math.nan, mixed), -1, 0)
@@ -164,8 +164,8 @@ def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Te
 
 def taken_at(x: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
     """(the element that stands at a place when the last axis is sorted, NaN last, where it is: int64)."""
-    where = gather_elements(sorting_places(x), -1, expand_dims(place, -1))
-    value = gather_elements(x, -1, where)
+    where = elements_at(sorting_places(x), -1, expand_dims(place, -1))
+    value = elements_at(x, -1, where)
     return reshape(value, place.shape), cast_to(reshape(where, place.shape), "int64")
 
 

@@ -11,20 +11,12 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, Sha
 from graphc.ir.types import FLOATS, INTEGERS
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div, truncate_div
+from graphc.ops.functional.bounds import in_bounds
 from graphc.ops.functional.core import Operand, call, cast_to, is_number
 from graphc.ops.functional.create import ones_like, zeros
-from graphc.ops.functional.index import (
-    Indices,
-    as_index,
-    beside,
-    coordinates,
-    element_places,
-    scattered,
-    updated,
-    write,
-)
+from graphc.ops.functional.elements import beside, element_places
+from graphc.ops.functional.index import Indices, as_index, coordinates, scattered, updated, write
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
-from graphc.ops.functional.slicing import wrapped
 from graphc.ops.functional.state import assign_parameter
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.parameter import Parameter
@@ -56,9 +48,9 @@ def scatter(input: Tensor, axis: int, index: Tensor, src: Operand) -> Tensor:
     return tensor_scatter_elements(input, index, broadcast_to(new, index.shape) if not new.shape else new, axis)
 
 
-def tensor_scatter(mode: str, x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
+def tensor_scatter(mode: str, x: Tensor, indices: Indices, updates: Tensor, owner: str = "tensor_scatter") -> Tensor:
     """x with the slices at coordinates combined with `updates`."""
-    flat, depth = coordinates(x.shape, indices)
+    flat, depth = coordinates(owner, x.shape, indices)
     rows = reshape(x, (math.prod(x.shape[:depth]), *x.shape[depth:]))
     return reshape(combined(mode, rows, flat, as_tensor(updates)), x.shape)
 
@@ -103,7 +95,7 @@ def tensor_scatter_min(input_x: Tensor, indices: Indices, updates: Tensor) -> Te
 
 def scatter_nd(indices: Indices, updates: Tensor, shape: Any) -> Tensor:
     """Zeros of a shape with `updates` added at coordinates."""
-    return tensor_scatter("add", zeros(as_shape((shape,)), updates.dtype), indices, updates)
+    return tensor_scatter("add", zeros(as_shape((shape,)), updates.dtype), indices, updates, "scatter_nd")
 
 
 # ---- writing into parameters
@@ -111,14 +103,19 @@ def scatter_nd(indices: Indices, updates: Tensor, shape: Any) -> Tensor:
 
 def scatter_into(mode: str, input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
     """Combine rows of a parameter, or of a tensor in place, with `updates`; returns the new value."""
-    made = combined(mode, input_x, wrapped(as_index(indices), _rows(f"scatter_{mode}", input_x)), as_tensor(updates))
+    made = combined(
+        mode,
+        input_x,
+        in_bounds(f"scatter_{mode}", as_index(indices), _rows(f"scatter_{mode}", input_x)),
+        as_tensor(updates),
+    )
     return _written(input_x, made)
 
 
 def scatter_nd_into(mode: str, input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
     """Combine slices of a parameter, or of a tensor in place, at coordinates with `updates`; returns the new value."""
     _rows(f"scatter_nd_{mode}", input_x)
-    return _written(input_x, tensor_scatter(mode, input_x, indices, updates))
+    return _written(input_x, tensor_scatter(mode, input_x, indices, updates, f"scatter_nd_{mode}"))
 
 
 def _rows(name: str, x: Any) -> int:

@@ -10,13 +10,13 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.ops.declared.bounds import IndexKindError, IndexRangeError
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import IndexKindError, IndexRangeError, call, cast, shape_of
-from graphc.ops.functional.elementwise import add, greater_equal, less, logical_and
+from graphc.ops.functional.bounds import in_bounds
+from graphc.ops.functional.core import call, cast, shape_of
+from graphc.ops.functional.elementwise import add
 from graphc.ops.functional.fitting import require_at_least
-from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import reshape
-from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -141,31 +141,20 @@ def strided_slice(
     return getitem(input_x, tuple(items))
 
 
-def wrapped(index: Tensor, size: int) -> Tensor:
-    """Negative indices counted from the end."""
-    known = index.array if type(index) is Tensor else None
-    if known is not None and not (isinstance(size, Deferred) and np.any(known < 0)):
-        return Tensor.wrap(np.where(known < 0, known + size, known).astype(known.dtype))
-    active = dispatch.recorder.get()
-    if active is not None and active.is_place(index):
-        return index
-    return select(less(index, 0), add(index, size), index)
-
-
 def rows_at(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
     """Rows at the indices along an axis; an index out of range, a negative one too, gives zeros."""
     return call("Gather", x, indices, axis=axis)
 
 
 def gather(input_params: Tensor, input_indices: Tensor, axis: int = 0, batch_dims: int = 0) -> Tensor:
-    """Rows at the indices along an axis; a negative index counts from its end, one out of range gives zeros.
+    """Rows at the indices along an axis; a negative index counts from its end. IndexRangeError for one out of range.
 
     With batch_dims the leading axes of both go together: the result is the rows of each entry of these axes. A negative number
     of them counts from the number of axes of the indices.
     """
     x, indices = input_params, as_tensor(input_indices)
     at = check_axis("gather", axis, x.ndim)
-    indices = wrapped(indices, shape_of(x)[at])
+    indices = in_bounds("gather", indices, shape_of(x)[at])
     lead = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     if not 0 <= lead <= indices.ndim:
         raise ArgumentValueError(
@@ -184,8 +173,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int = 0, batch_dim
     rows = call("Transpose", x, perm=order)
     rest = rows.shape[lead + 1 :]
     first = Tensor(np.arange(math.prod(batch)).reshape(*batch, *(1,) * (indices.ndim - lead)) * size)
-    inside = logical_and(greater_equal(indices, 0), less(indices, size))
-    flat = select(inside, add(cast(indices, "int64"), first), -1)
+    flat = add(cast(indices, "int64"), first)
     made = call("Gather", reshape(rows, (math.prod(batch) * size, *rest)), flat, axis=0)
     # [batch, indices, axes before, axes behind] with the indices where the axis was.
     counted, before = indices.ndim - lead, at - lead

@@ -14,8 +14,8 @@ from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call, cast, cast_to, real_only, shape_of
 from graphc.ops.functional.create import arange, zeros, zeros_like
+from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import equal, greater, greater_equal, isfinite, less, less_equal, logical_and
-from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_any, reduce_sum
 from graphc.ops.functional.require import require
@@ -37,7 +37,7 @@ def sorting_places(x: Tensor, descending: bool = False, count: int = 0) -> Tenso
 def element_in_order(x: Tensor, number: int) -> tuple[Tensor, Tensor]:
     """(the element that has a number, from 0 on, when the last axis is sorted, NaN last; its int64 place), without that axis."""
     place = call("Argsort", comparable(x), count=number + 1, last=True)
-    return getitem(gather_elements(x, -1, place), (..., 0)), cast(getitem(place, (..., 0)), "int64")
+    return getitem(elements_at(x, -1, place), (..., 0)), cast(getitem(place, (..., 0)), "int64")
 
 
 def comparable(x: Tensor) -> Tensor:
@@ -54,14 +54,14 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
     at = check_axis("sort", axis, x.ndim)
     moved = moveaxis(x, at, -1)
     places = sorting_places(moved, descending)
-    values = gather_elements(moved, -1, places)
+    values = elements_at(moved, -1, places)
     return moveaxis(values, -1, at), moveaxis(places, -1, at)
 
 
 def ordered(x: Tensor, count: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The first `count` elements of the sorted last axis, and their places."""
     places = sorting_places(x, descending, count) if count else zeros((*x.shape[:-1], 0), "int32")
-    return gather_elements(x, -1, places), places
+    return elements_at(x, -1, places), places
 
 
 def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
@@ -95,7 +95,7 @@ def topk(
         # Of all in order the first, as many as the run tells.
         moved = moveaxis(input, at, -1)
         order = sorting_places(moved, largest)
-        values, places = gather_elements(moved, -1, order)[..., :k], order[..., :k]
+        values, places = elements_at(moved, -1, order)[..., :k], order[..., :k]
     else:
         values, places = ordered(moveaxis(input, at, -1), k, largest)
     return moveaxis(values, -1, at), moveaxis(places, -1, at)
@@ -143,7 +143,7 @@ def searchsorted(
 ) -> Tensor:
     """How many elements along the last axis are less than each value (right: not greater)."""
     if sorter is not None:
-        sorted_sequence = gather_elements(sorted_sequence, -1, sorter)
+        sorted_sequence = elements_at(sorted_sequence, -1, sorter)
     dtype = promote("searchsorted", sorted_sequence.tensor_type.dtype, values.tensor_type.dtype)
     table, wanted = (comparable(cast_to(x, dtype)) for x in (sorted_sequence, values))
     if table.ndim == 1:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ops.functional.core import IndexRangeError, cast_to
+from graphc.ops.declared.bounds import IndexRangeError
+from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.create import zeros
+from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import add, floor, greater_equal, less, logical_and, mul, sub
 from graphc.ops.functional.extrema import arg_with_value
-from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.random import rand
@@ -174,10 +175,10 @@ def _fractional(
         places = add(mul(places, size), reshape(taps, (*begin.shape[:2], *shape)))
     windows = reshape(places, (places.shape[0], channels, -1))
     windows = add(windows, zeros((n, channels, 1), "int32"))
-    seen = gather_elements(reshape(x, (n, channels, -1)), 2, windows)
+    seen = elements_at(reshape(x, (n, channels, -1)), 2, windows)
     each = (n, channels, math.prod(wanted), math.prod(kernel))
     at, values = arg_with_value(reshape(seen, each), -1, True, True, "int32")
-    found = squeeze(gather_elements(reshape(windows, each), 3, at), -1)
+    found = squeeze(elements_at(reshape(windows, each), 3, at), -1)
     made = (n, channels, *wanted)
     y, marks = reshape(values, made), cast_to(reshape(found, made), "int64")
     if alone:

@@ -63,7 +63,7 @@ def test_it_runs_and_fails_and_runs(threads, checked):
 
 
 def test_the_entry_says_that_it_has_stopped():
-    """As a user's njit loop sees it, which calls the entry itself: until somebody asks, nothing is done any more."""
+    """As a user's njit loop sees it, which calls the entry itself: the next call begins anew."""
     from graphc_codegen.object_code.numba_step import ENTRY
 
     w, x = np.zeros(N, np.float32), np.arange(N, dtype=np.float32)
@@ -74,6 +74,8 @@ def test_the_entry_says_that_it_has_stopped():
     assert entry(step.context) == 0
     x[0] = 6
     assert [entry(step.context), entry(step.context)] == [1, 1]
+    x[0] = 5
+    assert entry(step.context) == 0
 
 
 def test_a_failure_that_does_not_come_again():

@@ -124,6 +124,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "window_take": WINDOW | {"word": "ready", "part": 150, "received": 300, "folded": False},
     "window_close": WINDOW | {"received": 300, "in_place": True},
     "log": {"site": 1, "capacity": 64, "dtypes": ("float32",), "sizes": (3,)},
+    "in_bounds": {"count": 40, "dtype": "int32", "negative": True, "ignored": None},
     "custom": {
         "function": UserFunction("twice", lambda x: x + x, True, ()),
         "inputs": (("float32", (40,)),),

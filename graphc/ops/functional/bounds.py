@@ -1,0 +1,46 @@
+"""Indices and labels that must lie in range."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphc import dispatch
+from graphc.errors import user_loc
+from graphc.ops.declared.bounds import first_outside, moved, out_of_range
+from graphc.ops.functional.core import call, cast_to, is_compared
+from graphc.ops.tensor.deferred import Deferred
+from graphc.ops.tensor.tensor import Tensor
+
+
+def in_bounds(owner: str, index: Tensor, size: int) -> Tensor:
+    """Indices (int32, int64) of an axis of so many places; negative ones, counted from its end, become those they mean.
+
+    IndexRangeError where one is out of range: at once where the indices are known; else the run of the step ends there, before
+    it has changed a parameter of what it computes from them.
+    """
+    active = dispatch.recorder.get()
+    if active is not None and active.is_place(index):
+        return index
+    says = f"{owner}: index {{index}} is out of range for a size of {{size}}"
+    return _looked_at(index, size, says, negative=True)
+
+
+def classes_in_bounds(owner: str, labels: Tensor, classes: int, ignored: int | None = None) -> Tensor:
+    """Labels that are numbers of classes, or `ignored`. IndexRangeError as for `in_bounds`."""
+    says = f"{owner}: label {{index}} is out of range for {{size}} classes"
+    return _looked_at(labels, classes, says, negative=False, ignored=ignored)
+
+
+def _looked_at(index: Tensor, size: int, says: str, *, negative: bool, ignored: int | None = None) -> Tensor:
+    known = index.array if type(index) is Tensor else None
+    varies = is_compared() or isinstance(size, Deferred)
+    if known is not None and not varies:
+        bad = first_outside(known, size, negative, ignored)
+        if bad is not None:
+            raise out_of_range(says, bad, size, user_loc())
+        return Tensor.wrap(moved(known, size, negative, ignored))
+    if not varies:
+        return call("InBounds", index, size=size, negative=negative, ignored=ignored, says=says)
+    dtype = index.tensor_type.dtype
+    end = cast_to(size.tensor(), dtype) if isinstance(size, Deferred) else Tensor.wrap(np.asarray(size, dtype))
+    return call("InBounds", index, end, negative=negative, ignored=ignored, says=says)
