@@ -244,10 +244,10 @@ def cells_of_kernels() -> dict[str, tuple[nn.Cell, Sequence[Any]]]:
     tried: list[tuple[nn.Cell, Sequence[Any]]] = [
         of_op(definition.name, sample)
         for definition in with_samples()
-        if isinstance(getattr(definition.lower, "usual", definition.lower), Kernel)
+        if isinstance(definition.lower, Kernel)
         for sample in samples_of(definition.name)
     ]
-    tried += [network(), rows(), training(), convolution(), lines(), small(), doubling()]
+    tried += [network(), rows(), training(), convolution(), lines(), small(), doubling(), looked_up()]
     found: dict[str, tuple[nn.Cell, Sequence[Any]]] = {}
     for each in tried:
         for kind in kinds(*each):
@@ -277,6 +277,13 @@ def rows() -> tuple[nn.Cell, Sequence[Any]]:
         return self.norm(x)  # the norm
 
     return cell(construct, norm=nn.LayerNorm((128,))), (np.ones((256, 128), np.float32),)
+
+
+def looked_up() -> tuple[nn.Cell, Sequence[Any]]:
+    def construct(self: Any, x: Any) -> Any:
+        return ops.gather(x, ops.cast(x[:, 0], graphc.int32), 0)  # the indices
+
+    return cell(construct), (X,)
 
 
 def training() -> tuple[nn.Cell, Sequence[Any]]:
