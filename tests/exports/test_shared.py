@@ -141,6 +141,8 @@ def test_a_loop_over_rows_gives_pythons_bits(threads, tmp_path):
     assert status == 0
     for _ in range(3):
         loss = np.empty((), np.float32)
+        status = library.run(made, (x, labels + 1), (loss,))  # One label too many: nothing is done.
+        assert b"a label is out of range" in library.error(status)
         assert library.run(made, (x, labels), (loss,)) == 0
         assert loss == step(x, labels).asnumpy()
     library.destroy(made)

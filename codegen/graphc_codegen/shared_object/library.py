@@ -30,7 +30,7 @@ CODES = (
     ("BUSY", "another thread is using the step"),
     ("THREAD", "a thread or semaphore cannot be had"),
     ("FILE", "the parameter file cannot be read or written, or is another step's"),
-    ("FAILED", "the step failed"),
+    ("FAILED", "an index or a label is out of range: the run ended there"),
 )
 _C_TYPES = {
     "float32": "float", "float64": "double", "float16": "uint16_t", "bfloat16": "uint16_t", "bool": "uint8_t",
