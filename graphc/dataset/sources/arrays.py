@@ -32,10 +32,12 @@ class ArrayDataset(MappableDataset):
         return held if isinstance(held, np.ndarray) else super().labels(column)
 
     def open(self, run: Run) -> Stream:
-        return _ArrayStream(self._arrays, self.order(run.seed))
+        return ArrayStream(self._arrays, self.order(run.seed))
 
 
-class _ArrayStream(Stream):
+class ArrayStream(Stream):
+    """Rows that are gathered from columns, one `take` for each array."""
+
     def __init__(self, arrays: Sequence[Column], order: Order) -> None:
         self._arrays, self._order = arrays, order
 

@@ -66,9 +66,9 @@ class _CifarDataset(ArrayDataset):
 class Cifar10Dataset(_CifarDataset):
     """Images uint8 [32, 32, 3] and labels uint32 of ten classes.
 
-    dataset_dir: where data_batch_1.bin .. data_batch_5.bin and test_batch.bin are, the binary version. usage: "train", "test", or
-    "all", as None is. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which images, in which order.
-    num_parallel_workers has no effect on arrays; cache must be None. DataError for files that are missing, cut off or
+    dataset_dir: where data_batch_1.bin .. data_batch_5.bin and test_batch.bin are, the binary version. usage: "train", "test",
+    or "all", as None is. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which images, in which
+    order. num_parallel_workers has no effect on arrays; cache must be None. DataError for files that are missing, cut off or
     something else.
     """
 
