@@ -133,7 +133,7 @@ class LinesDataset(ListedDataset):
             rows += self.rows(path, given)
             ends.append(len(rows))
         if not rows:
-            raise DataError(f"{owner}: there is nothing in what it was given to read", code="GC205", loc=user_loc())
+            raise DataError(f"{owner}: there is nothing to read in what it was given", code="GC205", loc=user_loc())
         columns = zip(self.fields(given).items(), zip(*rows, strict=True), strict=True)
         self._held = {name: _column(dtype, values) for (name, dtype), values in columns}
         order = _Lines(ends, given.shuffle, given.num_shards or 1, given.shard_id or 0, most)

@@ -132,7 +132,8 @@ class ListedDataset(Described, MappableDataset):
         owner = type(self).__name__
         self._held = self.columns(given)
         if not self.length():
-            raise DataError(f"{owner}: there is nothing in what it was given to read", code="GC205", loc=user_loc())
+            what = "are no images" if any(isinstance(c, Files) for c in self._held.values()) else "is nothing to read"
+            raise DataError(f"{owner}: there {what} in what it was given", code="GC205", loc=user_loc())
         sampler = chosen_sampler(
             owner, given.num_samples, given.shuffle, given.sampler, given.num_shards, given.shard_id
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from graphc.dataset.sources.files import folder_in, read_whole, text_of, unfit
 from graphc.dataset.sources.line_files import LINES, LINES_WORKERS_LAST, MIXED, LinesDataset
-from graphc.dataset.sources.listed import ListedDataset, Texts
+from graphc.dataset.sources.listed import ClassesDataset, Texts
 from graphc.dataset.sources.parameters import (
     CACHE,
     DIRECTORY,
@@ -81,7 +81,7 @@ class EnWik9Dataset(LinesDataset):
         return [(line,) for line in _lines(type(self).__name__, path)]
 
 
-class IMDBDataset(ListedDataset):
+class IMDBDataset(ClassesDataset):
     """Reviews of films: "text", a text, and "label" int32, 1 if it is in favour (A. Maas et al., 2011).
 
     dataset_dir: has train and test, with folders pos and neg of .txt files, which come in the order of their names. usage:
@@ -101,6 +101,7 @@ class IMDBDataset(ListedDataset):
             for kind, label in (("pos", 1), ("neg", 0))
             for path in images_in(folder_in(owner, given.dataset_dir / part / kind), (".txt",))
         ]
+        self.classes = {"neg": 0, "pos": 1}
         texts = [text_of(owner, path).removesuffix("\n") for path, _ in found]
         return {"text": Texts(texts), "label": np.array([label for _, label in found], np.int32)}
 

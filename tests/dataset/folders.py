@@ -1,19 +1,12 @@
-"""Rows of data sets of images as MindSpore 2.10 reads them (CPU): writes ms_image_sources.json beside this file.
-
-usage: python ms_image_sources.py, where MindSpore and SciPy are installed. tests/dataset/test_sources.py makes the same folders and
-evaluates the same expressions on graphc.
+"""Made-up folders in the layouts of published data sets of images, a few small images each: what MindSpore reads of them is in
+tests/data/ms_sources.json.
 """
 
 import base64
 import json
-import pathlib
 import struct
-import tempfile
-import zlib
 
 import numpy as np
-
-JSON = pathlib.Path(__file__).with_suffix(".json")
 
 
 def bmp(k, height=2, width=3):
@@ -121,7 +114,8 @@ def folders(root):
 def listed(root):
     put(root / "celeba", {
         "list_attr_celeba.txt": "5\nBald Smiling Young\n" + "".join(
-            f"00000{k}.{'png' if k == 3 else 'jpg'} " + " ".join(("-1", " 1")[(k >> b) & 1] for b in range(3)) + " \n" for k in range(1, 6)
+            f"00000{k}.{'png' if k == 3 else 'jpg'} " + " ".join(("-1", " 1")[(k >> b) & 1] for b in range(3)) + " \n"
+            for k in range(1, 6)
         ),
         "list_eval_partition.txt": "000001.jpg 0\n000002.jpg 0\n000003.png 1\n000004.jpg 2\n000005.jpg 0\n",
         **{f"00000{k}.{'png' if k == 3 else 'jpg'}": bmp(k) for k in range(1, 6)},
@@ -148,7 +142,8 @@ def listed(root):
     put(root / "lfw", {
         "lfw-names.txt": "".join(f"{n}\t{c}\n" for n, c in names.items()),
         "people.txt": "2\n1\nBob_B\t2\n2\nAnn_A\t3\nCy_C\t1\n", "peopleDevTrain.txt": "2\nAnn_A\t2\nCy_C\t1\n",
-        "peopleDevTest.txt": "1\nBob_B\t2\n", "pairs.txt": "2\t1\nAnn_A\t1\t3\nBob_B\t1\tCy_C\t1\nBob_B\t1\t2\nAnn_A\t2\tBob_B\t2\n",
+        "peopleDevTest.txt": "1\nBob_B\t2\n",
+        "pairs.txt": "2\t1\nAnn_A\t1\t3\nBob_B\t1\tCy_C\t1\nBob_B\t1\t2\nAnn_A\t2\tBob_B\t2\n",
         "pairsDevTrain.txt": "1\nAnn_A\t1\t2\nAnn_A\t3\tCy_C\t1\n", "pairsDevTest.txt": "1\nBob_B\t2\t1\nBob_B\t1\tAnn_A\t1\n",
     })  # fmt: skip
     put(root / "places365", {
@@ -178,6 +173,18 @@ OBJECT = """<object><name>{}</name><pose>Left</pose>{}<difficult>{}</difficult>
  <bndbox><xmin>{}</xmin><ymin>{}</ymin><xmax>{}</xmax><ymax>{}</ymax></bndbox></object>"""
 
 
+POLYGONS = """{"objects": [ {"label": "r\\u00f6ad", "polygon": [[0, 1.50], [2, 3]]} ],
+ "imgWidth": 2048, "b": 1e3, "c": true, "d": null}"""
+FACES = """0--Parade/p_1.jpg
+2
+449 330 122 149 1 0 1 2 0 0@
+10 20 30 40 0 1 0 0 1 1@
+1--Handshaking/h_1.jpg
+0
+0 0 0 0 0 0 0 0 0 0@
+""".replace("@", " ")
+
+
 def pairs(root):
     put(root / "cityscapes", {
         f"leftImg8bit/{part}/{city}/{city}_00{k}_leftImg8bit.png": bmp(7 * p + 3 * c + k)
@@ -192,7 +199,7 @@ def pairs(root):
                     put(root / "cityscapes", {
                         f"{head}_{task}.png": bmp(50 + 7 * p + 3 * c + k + t)
                         for t, task in enumerate(("instanceIds", "labelIds", "color"))
-                    } | {f"{head}_polygons.json": '{"objects": [ {"label": "r\\u00f6ad", "polygon": [[0, 1.50], [2, 3]]} ],\n "imgWidth": 2048, "b": 1e3, "c": true, "d": null}'})  # fmt: skip
+                    } | {f"{head}_polygons.json": POLYGONS})  # fmt: skip
     for p, part in enumerate(("train", "valid")):
         files = {f"DIV2K_{part}_HR/000{k}.png": bmp(9 * p + k, 4, 4) for k in range(1, 3)}
         for d, (folder, suffix) in enumerate((
@@ -223,11 +230,11 @@ def pairs(root):
         "Annotations/2007_3.xml": VOC.format("2007_3", OBJECT.format("cat", "", 0, 9, 2, 33, 4)),
         "Annotations/2007_4.xml": VOC.format("2007_4", OBJECT.format("dog", "<truncated>0</truncated>", 0, 9, 2, 33, 4)),
     })  # fmt: skip
-    faces = "0--Parade/p_1.jpg\n2\n449 330 122 149 1 0 1 2 0 0 \n10 20 30 40 0 1 0 0 1 1 \n1--Handshaking/h_1.jpg\n0\n0 0 0 0 0 0 0 0 0 0 \n"
     put(root / "wider", {
         **{f"WIDER_{part}/images/{name}": bmp(10 * p + k) for p, part in enumerate(("train", "val", "test"))
            for k, name in enumerate(("0--Parade/p_1.jpg", "1--Handshaking/h_1.jpg"))},
-        "wider_face_split/wider_face_train_bbx_gt.txt": faces, "wider_face_split/wider_face_val_bbx_gt.txt": faces.replace("449", "7"),
+        "wider_face_split/wider_face_train_bbx_gt.txt": FACES,
+        "wider_face_split/wider_face_val_bbx_gt.txt": FACES.replace("449", "7"),
         "wider_face_split/wider_face_test_filelist.txt": "0--Parade/p_1.jpg\n1--Handshaking/h_1.jpg\n",
     })  # fmt: skip
     put(root / "phototour/liberty", {
@@ -291,9 +298,21 @@ def coco(root):
     put(root / "coco", {f"{name}.json": json.dumps(content) for name, content in COCO.items()})
 
 
+def beside_matlab(root):
+    """The images whose labels are in files of MATLAB's."""
+    put(root / "flowers", {f"jpg/image_0000{k}.jpg": bmp(k) for k in range(1, 7)})
+    put(root / "flowers", {f"segmim/segmim_0000{k}.jpg": bmp(30 + k) for k in range(1, 7)})
+    put(root / "sbd", {f"img/2008_{k}.jpg": bmp(k) for k in range(1, 4)})
+    put(root / "sbd", {"train.txt": "2008_2\n2008_1\n", "val.txt": "2008_3\n", "train_noval.txt": "2008_1\n"})
+    kinds = {"Faces": 2, "Faces_easy": 1, "airplanes": 1, "ant": 1, "BACKGROUND_Google": 1}
+    put(root / "caltech101/101_ObjectCategories", {
+        f"{kind}/image_{j:04}.jpg": bmp(10 * k + j) for k, (kind, n) in enumerate(kinds.items()) for j in range(1, n + 1)
+    })  # fmt: skip
+
+
 def make(root, matlab=None):
     """All folders below `root`. matlab: {path: base64 of a file} of what SciPy wrote."""
-    for part in (mnists, small_images, folders, listed, pairs, coco):
+    for part in (mnists, small_images, folders, listed, pairs, coco, beside_matlab):
         part(root)
     put(root, {name: base64.b64decode(text) for name, text in (matlab or {}).items()})
     return root

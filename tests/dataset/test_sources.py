@@ -1,0 +1,176 @@
+"""Published data sets, read from made-up folders as MindSpore 2.10 reads them (tests/data/ms_sources.py recorded it)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphc.dataset as ds
+from graphc import ArgumentValueError, DataError
+from tests.dataset import folders, text_folders
+from tests.recorders import recorder
+
+pytest.importorskip("PIL.Image")
+RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_sources.json").read_text())
+probe = recorder("ms_sources")
+
+#: Where MindSpore counts rows that it does not give: lines for sentences, lines that are not empty, none of a test set.
+MISCOUNTED = ("CoNLL2000Dataset", "UDPOSDataset", "EnWik9Dataset")
+#: Where it has no number of classes.
+UNNUMBERED = ("FakeImageDataset", "Caltech101Dataset", "Flowers102Dataset")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    made = folders.make(tmp_path_factory.mktemp("sources"), RECORDED["matlab"])
+    return text_folders.make(made)
+
+
+def plain(value):
+    return json.loads(json.dumps(value))
+
+
+@pytest.mark.parametrize("text", RECORDED["rows"])
+def test_rows(root, text):
+    ds.config.set_seed(3)
+    assert plain(probe.rows(probe.evaluated(text, ds, root))) == RECORDED["rows"][text]
+
+
+@pytest.mark.parametrize("text", RECORDED["questions"])
+def test_questions(root, text):
+    ds.config.set_seed(3)
+    size, shapes, kinds, classes, indexing = plain(probe.questions(probe.evaluated(text, ds, root)))
+    expected = RECORDED["questions"][text]
+    assert [shapes, kinds] == expected[1:3]
+    if not text.startswith(UNNUMBERED[1]):  # Its classes are those that are there, not a list of all.
+        assert indexing == expected[4]
+    if not text.startswith(MISCOUNTED):
+        assert size == expected[0]
+    if not text.startswith(UNNUMBERED):
+        assert classes == expected[3]
+
+
+@pytest.mark.parametrize("text", RECORDED["refused"])
+def test_refused_arguments(root, text):
+    assert probe.error(lambda: probe.evaluated(text, ds, root)) == RECORDED["refused"][text]
+
+
+def test_all_sources_are_recorded():
+    known = {text.split("(")[0] for text in RECORDED["rows"]} | {"RandomDataset"}
+    assert known >= {name for name, module in ds._MODULE_OF.items() if module.startswith("sources.published.")}
+
+
+@pytest.mark.parametrize(
+    ("text", "damage", "message"),
+    [
+        ("EMnistDataset(R/emnist, 'digits')", None, "emnist-digits-test-images-idx3-ubyte cannot be read: No such file"),
+        ("SemeionDataset(R/x)", {"semeion.data": "1 2 3\n"}, "semeion.data:1 has 3 numbers, not 266"),
+        ("STL10Dataset(R/x, 'test')", {"test_X.bin": "abc"}, "has 3 bytes, which is no multiple of 27648"),
+        ("USPSDataset(R/x, 'train')", {"usps": "1 1:a\n"}, "usps:1 has something else than numbers"),
+        ("USPSDataset(R/x, 'train')", {"usps": "\n"}, "there is nothing to read in what it was given"),
+        ("CelebADataset(R/x)", {"list_attr_celeba.txt": "1\nBald\na.jpg x\n"}, "list_attr_celeba.txt:3 has something else"),
+        ("CelebADataset(R/celeba, extensions=['.JPG'])", None, "there are no images in what it was given"),
+        ("FlickrDataset(R/x, R/x/t)", {"t": "a.jpg#0 text\n"}, "t:1 is no name#number, a tab and a caption"),
+        ("FlickrDataset(R/x, R/x/t)", {"t": "a.jpg#0\ttext\n"}, "a.jpg cannot be read: No such file"),
+        ("LFWDataset(R/x)", {"peopleDevTrain.txt": "2\nAnn 1\n", "lfw-names.txt": "Ann 1\n"}, "is no list of people"),
+        ("LFWDataset(R/x, 'pairs', 'test')", {"pairsDevTest.txt": "1\nAnn 1\n"}, "is no list of pairs"),
+        ("ManifestDataset(R/x/m)", {"m": "{}\nno\n"}, "m:2 is no entry of a manifest"),
+        ("Places365Dataset(R/x, 'val')", {"places365_val.txt": "a.jpg 1 b.jpg"}, "an image without a label at its end"),
+        ("SUN397Dataset(R/x)", {"ClassName.txt": "/a/none\n"}, "there is no folder .*a/none"),
+        (
+            "CityscapesDataset(R/x)",
+            {"gtFine/train/a/n": "", "leftImg8bit/train/a/b_leftImg8bit.png": ""},
+            "b_gtFine_instanceIds.png is not there",
+        ),
+        ("DIV2KDataset(R/div2k, 'valid', 'unknown', 2)", None, "there is no folder .*DIV2K_valid_LR_unknown/X2"),
+        ("VOCDataset(R/voc, usage='none')", None, "none.txt cannot be read"),
+        ("VOCDataset(R/x, 'Detection', 'a')", {"ImageSets/Main/a.txt": "1", "Annotations/1.xml": "<a"}, "1.xml is no XML"),
+        ("VOCDataset(R/x, 'Detection', 'a')", {"ImageSets/Main/a.txt": "1", "Annotations/1.xml": "<a/>"}, "has no object"),
+        (
+            "KITTIDataset(R/x)",
+            {"data_object_image_2/training/image_2/a.png": "", "data_object_label_2/training/label_2/000000.txt": "Car 1 2\n"},
+            "000000.txt:1 has 2 numbers, not 14",
+        ),
+        (
+            "WIDERFaceDataset(R/x, 'train')",
+            {"WIDER_train/images/a/b.jpg": "", "wider_face_split/wider_face_train_bbx_gt.txt": "a/b.jpg\nx\n"},
+            "is no list of images and faces",
+        ),
+        ("PhotoTourDataset(R/x, 'liberty')", {"liberty/info.txt": "1 2 3"}, "has 3 numbers, which is no multiple of 2"),
+        ("CocoDataset(R/x, R/x/a)", {"a": "{"}, "a is no JSON"),
+        ("CocoDataset(R/x, R/x/a)", {"a": '{"images": []}'}, "a has no annotations of Detection: KeyError: 'categories'"),
+        ("CocoDataset(R/coco/images, R/coco/stuff.json)", None, "no annotations of Detection: KeyError: 'categories'"),
+        ("SVHNDataset(R/x, 'test')", {"test_32x32.mat": "MATLAB 7.3 MAT-file"}, "of version 7.3, which is not read"),
+        ("SVHNDataset(R/x, 'test')", {"test_32x32.mat": "no"}, "is no MATLAB file of version 5 to 7"),
+        ("AGNewsDataset(R/x, 'test')", {"test.csv": "1,a\n"}, "test.csv:1 has 2 values, there are 3 columns"),
+        ("AGNewsDataset(R/x, 'test')", {"test.csv": '"1,a\n'}, "test.csv:1 is no CSV: unexpected end of data"),
+        ("CLUEDataset(R/x/c)", {"c": '{"sentence1": "a"}\n'}, "c:1 is no entry of AFQMC: 'label'"),
+        ("CLUEDataset(R/x/c)", {"c": '{"sentence1": "a", "sentence2": "b", "label": 1}\n'}, "c:1 has 1 for 'label'"),
+        ("CoNLL2000Dataset(R/x, 'test')", {"test.txt": "a NN\n"}, "test.txt:1 has 2 values, not 3"),
+        ("SQuADDataset(R/x, 'dev')", {"dev-v1.1.json": '{"data": [{}]}'}, "is no file of SQuAD: KeyError: 'paragraphs'"),
+        ("SQuADDataset(R/x)", {"train-v1.1.json": '{"data": []}'}, "dev-v1.1.json is not there"),
+        ("Multi30kDataset(R/x, 'train')", {"training/train.en": "a\n", "training/train.de": "a\nb\n"}, "has 1 lines .* 2"),
+    ],
+)  # fmt: skip
+def test_files_that_are_not_right(tmp_path, root, text, damage, message):
+    if damage is not None:
+        folders.put(tmp_path / "x", damage)
+        root = tmp_path
+    with pytest.raises(DataError, match=message) as caught:
+        probe.evaluated(text, ds, root)
+    assert caught.value.code == "GC205"
+
+
+def test_cut_off_matlab_files(root, tmp_path):
+    whole = (root / "svhn" / "train_32x32.mat").read_bytes()
+    for length in (127, 140, 200, len(whole) - 20):
+        folders.put(tmp_path, {"train_32x32.mat": whole[:length]})
+        with pytest.raises(DataError, match="MATLAB"):
+            ds.SVHNDataset(tmp_path, "train")
+
+
+def test_images_that_are_not_right(root, tmp_path):
+    """What is wrong with an image is told when its turn comes, whoever reads it."""
+    folders.put(tmp_path, {"a.k/1.jpg": folders.bmp(1), "a.k/2.jpg": "no image", "a.k/3.jpg": folders.bmp(3)})
+    for workers in (1, 3):
+        images = ds.Caltech256Dataset(tmp_path, workers and None, workers, False, decode=True)
+        iterator = images.create_tuple_iterator(num_epochs=1, output_numpy=True)
+        assert next(iterator)[0].shape == (2, 3, 3)
+        with pytest.raises(DataError, match=r"Caltech256Dataset: 2.jpg at sample 1: .*no image that can be decoded"):
+            next(iterator)
+    broken = ds.CelebADataset(root / "celeba", decrypt=lambda path: path)
+    with pytest.raises(DataError, match="decrypt must give bytes, got str"):
+        next(iter(broken))
+
+
+def test_random_rows():
+    schema = ds.Schema()
+    schema.add_column("image", "uint8", [2, -1])
+    schema.add_column("flag", "bool", [3])
+    schema.add_column("x", "float32")
+
+    def rows(**options):
+        dataset = ds.RandomDataset(7, schema, **options)
+        return [[np.asarray(v) for v in row] for row in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+
+    ds.config.set_seed(5)
+    first = rows()
+    assert [(v.dtype.name, v.ndim) for v in first[0]] == [("uint8", 2), ("bool", 1), ("float32", 0)]
+    assert all(len(np.unique(row[0])) == 1 for row in first)
+    assert len({int(row[0][0, 0]) for row in first}) > 1
+    again = rows(num_parallel_workers=3, columns_list=["image"])
+    assert all(np.array_equal(a[0], b[0]) for a, b in zip(first, again, strict=True))
+    assert [len(rows(num_samples=3)), len(rows(num_shards=2, shard_id=0))] == [3, 4]
+    assert ds.RandomDataset(columns_list=["a", "b"]).get_col_names() == ["a", "b"]
+    with pytest.raises(ArgumentValueError, match="the schema has no column 'y'"):
+        ds.RandomDataset(3, schema, ["y"])
+
+
+def test_texts_are_not_padded_to_the_longest(tmp_path):
+    (tmp_path / "a.txt").write_text("short\n" * 2000 + "x" * 2**20 + "\n")
+    lines = ds.TextFileDataset(tmp_path / "a.txt", shuffle=False)
+    sizes = [row[0].nbytes for row in lines.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+    assert (sizes[0], max(sizes)) == (20, 2**22)
