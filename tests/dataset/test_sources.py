@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import graphc.dataset as ds
 from graphc import ArgumentValueError, DataError
+from graphc.dataset.sources import parameters
 from tests.dataset import folders, text_folders
 from tests.recorders import recorder
 
@@ -61,6 +63,25 @@ def test_refused_arguments(root, text):
 def test_all_sources_are_recorded():
     known = {text.split("(")[0] for text in RECORDED["rows"]} | {"RandomDataset"}
     assert known >= {name for name, module in ds._MODULE_OF.items() if module.startswith("sources.published.")}
+
+
+def test_every_argument_is_read(root, monkeypatch):
+    read = {}
+
+    def noting(owner, parameters, given):
+        class Given(SimpleNamespace):
+            def __getattribute__(self, name):
+                read.setdefault(owner, set()).add(name)
+                return super().__getattribute__(name)
+
+        return Given(**vars(checked(owner, parameters, given)))
+
+    checked = parameters._checked
+    monkeypatch.setattr(parameters, "_checked", noting)
+    for text in [*RECORDED["rows"], "RandomDataset()"]:
+        probe.evaluated(text, ds, root)
+    for name, arguments in read.items():
+        assert arguments >= {p.name for p in getattr(ds, name).parameters} - {"cache"}, name
 
 
 @pytest.mark.parametrize(

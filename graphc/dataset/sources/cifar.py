@@ -38,7 +38,7 @@ class _CifarDataset(ArrayDataset):
     ) -> None:
         owner = type(self).__name__
         no_cache(owner, cache)
-        folder = directory(owner, dataset_dir)
+        folder = directory(owner, "dataset_dir", dataset_dir)
         train, test = usage_of(owner, usage)
         files = (*(self.train if train else ()), *(self.test if test else ()))
         rows = np.concatenate([self._rows(owner, folder / name) for name in files])

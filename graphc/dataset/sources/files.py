@@ -10,10 +10,10 @@ from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 
-def directory(owner: str, value: Any) -> Path:
-    """A directory that is there; ArgumentTypeError or ArgumentValueError else."""
+def directory(owner: str, name: str, value: Any) -> Path:
+    """A directory that is there; ArgumentTypeError or ArgumentValueError else. name: the argument's."""
     if not isinstance(value, (str, os.PathLike)):
-        raise ArgumentTypeError(f"{owner}: dataset_dir must be a path, got {type(value).__name__}", loc=user_loc())
+        raise ArgumentTypeError(f"{owner}: {name} must be a path, got {type(value).__name__}", loc=user_loc())
     path = Path(value)
     if not path.is_dir():
         raise ArgumentValueError(f"{owner}: there is no directory {str(path)!r}", code="GC205", loc=user_loc())

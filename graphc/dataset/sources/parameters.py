@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from graphc.arguments import only
 from graphc.dataset.checks import function, integer, truth
-from graphc.dataset.sources.files import a_file, directory, no_cache
+from graphc.dataset.sources.files import a_file, directory
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
 #: The default of a parameter that has none.
@@ -76,12 +76,8 @@ class Described:
 # ---- the parameters that most have
 
 
-def _directory(owner: str, name: str, value: Any) -> Path:
-    return directory(owner, value)
-
-
 def _no_cache(owner: str, name: str, value: Any) -> None:
-    no_cache(owner, value)
+    only(owner, name, value, None)
 
 
 def _true_or_not(owner: str, name: str, value: Any) -> bool:
@@ -92,7 +88,7 @@ def _function_or_not(owner: str, name: str, value: Any) -> Any:
     return None if value is None else function(owner, name, value)
 
 
-DIRECTORY = Parameter("dataset_dir", REQUIRED, _directory)
+DIRECTORY = Parameter("dataset_dir", REQUIRED, directory)
 NUM_SAMPLES, WORKERS = Parameter("num_samples"), Parameter("num_parallel_workers")
 SHUFFLE, SAMPLER = Parameter("shuffle"), Parameter("sampler")
 NUM_SHARDS, SHARD_ID = Parameter("num_shards"), Parameter("shard_id")
