@@ -188,10 +188,6 @@ CELL = {
 #: What of `mindspore.dataset` is left out.
 DATASET = {
     **_names(
-        "use GeneratorDataset over what reads the sounds",
-        "CMUArcticDataset GTZANDataset LJSpeechDataset LibriTTSDataset SpeechCommandsDataset TedliumDataset YesNoDataset",
-    ),
-    **_names(
         "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
         "MindDataset OBSMindDataset PaddedDataset",
     ),

@@ -88,6 +88,15 @@ if TYPE_CHECKING:
     )
     from graphc.dataset.sources.published.scenes import CityscapesDataset, DIV2KDataset, PhotoTourDataset
     from graphc.dataset.sources.published.small import SemeionDataset, STL10Dataset, USPSDataset
+    from graphc.dataset.sources.published.speech import (
+        CMUArcticDataset,
+        GTZANDataset,
+        LibriTTSDataset,
+        LJSpeechDataset,
+        SpeechCommandsDataset,
+        TedliumDataset,
+        YesNoDataset,
+    )
     from graphc.dataset.sources.published.tables import (
         AGNewsDataset,
         AmazonReviewDataset,
@@ -132,6 +141,8 @@ _LAZY = {
     "sources.published.matlab_sets": "Caltech101Dataset Flowers102Dataset SBDataset SVHNDataset",
     "sources.published.scenes": "CityscapesDataset DIV2KDataset PhotoTourDataset",
     "sources.published.small": "STL10Dataset SemeionDataset USPSDataset",
+    "sources.published.speech": "CMUArcticDataset GTZANDataset LJSpeechDataset LibriTTSDataset SpeechCommandsDataset"
+    " TedliumDataset YesNoDataset",
     "sources.published.tables": "AGNewsDataset AmazonReviewDataset CLUEDataset DBpediaDataset SST2Dataset SogouNewsDataset"
     " YahooAnswersDataset YelpReviewDataset",
     "sources.text": "CSVDataset TextFileDataset",
@@ -144,6 +155,7 @@ __all__ = [
     "BatchDataset",
     "BatchInfo",
     "CLUEDataset",
+    "CMUArcticDataset",
     "CSVDataset",
     "Caltech101Dataset",
     "Caltech256Dataset",
@@ -166,6 +178,7 @@ __all__ = [
     "FlickrDataset",
     "Flowers102Dataset",
     "Food101Dataset",
+    "GTZANDataset",
     "GeneratorDataset",
     "IMDBDataset",
     "IWSLT2016Dataset",
@@ -175,7 +188,9 @@ __all__ = [
     "KITTIDataset",
     "KMnistDataset",
     "LFWDataset",
+    "LJSpeechDataset",
     "LSUNDataset",
+    "LibriTTSDataset",
     "LineReader",
     "ManifestDataset",
     "MnistDataset",
@@ -204,8 +219,10 @@ __all__ = [
     "SequentialSampler",
     "Shuffle",
     "SogouNewsDataset",
+    "SpeechCommandsDataset",
     "SubsetRandomSampler",
     "SubsetSampler",
+    "TedliumDataset",
     "TextFileDataset",
     "UDPOSDataset",
     "USPSDataset",
@@ -215,6 +232,7 @@ __all__ = [
     "WikiTextDataset",
     "YahooAnswersDataset",
     "YelpReviewDataset",
+    "YesNoDataset",
     "config",
     "load_digits",
     "rng",

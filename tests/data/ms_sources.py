@@ -188,6 +188,23 @@ TextFileDataset(R/parts/*.txt, shuffle=True, num_samples=4)
 TextFileDataset(R/parts/*.txt, shuffle=ds.Shuffle.FILES, num_shards=2, shard_id=1)
 TextFileDataset(R/parts/*.txt, shuffle=True, num_shards=2, shard_id=1)
 TextFileDataset(R/parts/*.txt, S, num_shards=4, shard_id=3)
+YesNoDataset(R/yesno, S)
+CMUArcticDataset(R/arctic, S)
+CMUArcticDataset(R/arctic, 'bdl', S)
+GTZANDataset(R/gtzan, S)
+GTZANDataset(R/gtzan, 'train', S)
+GTZANDataset(R/gtzan, 'test', S)
+GTZANDataset(R/gtzan, 'valid', S)
+LJSpeechDataset(R/ljspeech, S)
+LibriTTSDataset(R/libritts, S)
+LibriTTSDataset(R/libritts, 'dev-clean', S)
+SpeechCommandsDataset(R/commands, S)
+SpeechCommandsDataset(R/commands, 'train', S)
+SpeechCommandsDataset(R/commands, 'test', S)
+SpeechCommandsDataset(R/commands, 'valid', S)
+TedliumDataset(R/tedlium1, 'release1', S)
+TedliumDataset(R/tedlium1, 'release2', 'test', S)
+TedliumDataset(R/tedlium3, 'release3', S)
 VOCDataset(R/voc, 'Detection', S, extra_metadata=True).rename('_meta-filename', 'f')
 VOCDataset(R/voc, 'Detection', S, extra_metadata=True).project(['_meta-filename', 'image'])
 CocoDataset(R/coco/images, R/coco/captions.json, 'Captioning', S, extra_metadata=True).rename(['_meta-filename'], ['f'])
@@ -231,6 +248,11 @@ Food101Dataset(R/food101, decode=1)
 ManifestDataset(R/manifest/none)
 SBDataset(R/sbd, 'x')
 SVHNDataset(R/svhn, 'x')
+CMUArcticDataset(R/arctic, 'abc')
+TedliumDataset(R/tedlium1)
+TedliumDataset(R/tedlium3, 'release3', 'train')
+TedliumDataset(R/tedlium3, 'release4')
+LibriTTSDataset(R/libritts, 'train')
 """
 
 
@@ -321,7 +343,7 @@ def main():
     import mindspore.dataset as ds
 
     sys.path.insert(0, str(ROOT))
-    from tests.dataset import folders, text_folders
+    from tests.dataset import folders, sound_folders, text_folders
 
     ds.config.set_num_parallel_workers(1)
     ds.config.set_seed(3)
@@ -330,6 +352,7 @@ def main():
         root = pathlib.Path(name)
         folders.make(root, found["matlab"])
         text_folders.make(root)
+        sound_folders.make(root)
         for text in CALLS.split("\n")[1:-1]:
             found["rows"][text] = rows(evaluated(text, ds, root))
             found["questions"][text] = questions(evaluated(text, ds, root))

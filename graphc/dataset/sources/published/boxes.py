@@ -23,7 +23,7 @@ from graphc.dataset.sources.parameters import (
     choice,
     usage,
 )
-from graphc.dataset.sources.published.folders import images_in, subfolders
+from graphc.dataset.sources.published.folders import files_in, subfolders
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -143,7 +143,7 @@ class KITTIDataset(ListedDataset):
     def columns(self, given: Any) -> dict[str, Any]:
         owner, part = type(self).__name__, f"{given.usage}ing"
         folder = folder_in(owner, given.dataset_dir / "data_object_image_2" / part / "image_2")
-        paths = [folder / f"{k:06}.png" for k in range(len(images_in(folder)))]
+        paths = [folder / f"{k:06}.png" for k in range(len(files_in(folder)))]
         if given.usage == "test":
             return {"image": Files(paths, given.decode)}
         labels = given.dataset_dir / "data_object_label_2" / part / "label_2"
@@ -207,7 +207,7 @@ class WIDERFaceDataset(ListedDataset):
         faces: dict[Path, Array] = {}
         for part in ("train", "val") if given.usage == "all" else (given.usage.removesuffix("id"),):
             top = folder_in(owner, given.dataset_dir / f"WIDER_{part}" / "images")
-            paths += [path for event in subfolders(top) for path in images_in(event, (".jpg",))]
+            paths += [path for event in subfolders(top) for path in files_in(event, (".jpg",))]
             if part != "test":
                 listed = given.dataset_dir / "wider_face_split" / f"wider_face_{part}_bbx_gt.txt"
                 faces |= {top / name: values for name, values in _faces(owner, listed).items()}

@@ -29,14 +29,14 @@ def subfolders(folder: Path) -> list[Path]:
     return sorted(p for p in folder.iterdir() if p.is_dir())
 
 
-def images_in(folder: Path, endings: Sequence[str] = ()) -> list[Path]:
+def files_in(folder: Path, endings: Sequence[str] = ()) -> list[Path]:
     """The files in a folder, in the order of their names: all, or those with one of the endings."""
     return sorted(p for p in folder.iterdir() if p.is_file() and (not endings or p.suffix in endings))
 
 
 def by_folder(groups: Sequence[tuple[Path, int]], endings: Sequence[str], decode: bool, dtype: Any) -> dict[str, Any]:
     """The columns "image" and "label" of all images in folders. groups: (folder, its label)."""
-    found = [(path, label) for folder, label in groups for path in images_in(folder, endings)]
+    found = [(path, label) for folder, label in groups for path in files_in(folder, endings)]
     labels = np.array([label for _, label in found], dtype)
     return {"image": Files([path for path, _ in found], decode), "label": labels}
 
@@ -161,7 +161,7 @@ class SUN397Dataset(ListedDataset):
         paths, labels = [], []
         for name, label in sorted({name: k for k, name in reversed(list(enumerate(names)))}.items()):
             folder = folder_in(owner, given.dataset_dir / name.lstrip("/"))
-            inside = [p for p in images_in(folder, (".jpg",)) if p.name.startswith("sun_")]
+            inside = [p for p in files_in(folder, (".jpg",)) if p.name.startswith("sun_")]
             paths += inside
             labels += [label] * len(inside)
         return {"image": Files(paths, given.decode), "label": np.array(labels, np.uint32)}

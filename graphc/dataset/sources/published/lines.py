@@ -26,7 +26,7 @@ from graphc.dataset.sources.parameters import (
     choice,
     usage,
 )
-from graphc.dataset.sources.published.folders import images_in
+from graphc.dataset.sources.published.folders import files_in
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
 
@@ -99,7 +99,7 @@ class IMDBDataset(ClassesDataset):
             for part in ("train", "test")
             if given.usage in (part, "all")
             for kind, label in (("pos", 1), ("neg", 0))
-            for path in images_in(folder_in(owner, given.dataset_dir / part / kind), (".txt",))
+            for path in files_in(folder_in(owner, given.dataset_dir / part / kind), (".txt",))
         ]
         self.classes = {"neg": 0, "pos": 1}
         texts = [text_of(owner, path).removesuffix("\n") for path, _ in found]

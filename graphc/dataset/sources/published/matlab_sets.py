@@ -20,7 +20,7 @@ from graphc.dataset.sources.parameters import (
     choice,
     usage,
 )
-from graphc.dataset.sources.published.folders import images_in, subfolders
+from graphc.dataset.sources.published.folders import files_in, subfolders
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -183,7 +183,7 @@ class Caltech101Dataset(ClassesDataset):
         self.classes = {p.name: k for k, p in enumerate(there)}
         images, labels, outlines = list[Path](), list[int](), list[Path]()
         for label, kind in enumerate(there):
-            for k in range(1, len(images_in(kind)) + 1):
+            for k in range(1, len(files_in(kind)) + 1):
                 images.append(kind / f"image_{k:04}.jpg")
                 labels.append(label)
                 outlines.append(folder / "Annotations" / _OTHERS.get(kind.name, kind.name) / f"annotation_{k:04}.mat")

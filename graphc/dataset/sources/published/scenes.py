@@ -22,7 +22,7 @@ from graphc.dataset.sources.parameters import (
     Parameter,
     choice,
 )
-from graphc.dataset.sources.published.folders import images_in, subfolders
+from graphc.dataset.sources.published.folders import files_in, subfolders
 from graphc.dataset.vision.base import pillow
 from graphc.errors import ArgumentValueError, DataError, user_loc
 
@@ -94,7 +94,7 @@ class CityscapesDataset(ListedDataset):
         for part in parts if given.usage == "all" else (given.usage,):
             labels = folder_in(owner, given.dataset_dir / kind / part)
             for city in subfolders(folder_in(owner, given.dataset_dir / "leftImg8bit" / part)):
-                for path in images_in(city, (".png",)):
+                for path in files_in(city, (".png",)):
                     head = path.name.partition("_leftImg8bit")[0]
                     other = labels / city.name / f"{head}_{kind}_{_ENDINGS[given.task]}"
                     if not other.is_file():
@@ -139,7 +139,7 @@ class DIV2KDataset(ListedDataset):
         large, small = [], []
         for part in ("train", "valid") if given.usage == "all" else (given.usage,):
             others = folder_in(owner, given.dataset_dir / f"DIV2K_{part}_{'LR_x8' if scale == 8 else inside}")
-            for path in images_in(folder_in(owner, given.dataset_dir / f"DIV2K_{part}_HR"), (".png",)):
+            for path in files_in(folder_in(owner, given.dataset_dir / f"DIV2K_{part}_HR"), (".png",)):
                 other = others / f"{path.stem}{ending}.png"
                 if not other.is_file():
                     raise unfit(owner, other, "is not there")
@@ -206,7 +206,7 @@ class PhotoTourDataset(ListedDataset):
     def columns(self, given: Any) -> dict[str, Any]:
         owner = type(self).__name__
         folder = folder_in(owner, given.dataset_dir / given.name)
-        sheets = _Sheets(images_in(folder, (".bmp",)))
+        sheets = _Sheets(files_in(folder, (".bmp",)))
         points = _table(owner, folder / "info.txt", 2)
         if given.usage == "train":
             return {"image": _Patches(sheets, np.arange(len(points)))}
