@@ -155,15 +155,13 @@ UNREAD = {
         f"dataset/sources/line_files.py LinesDataset.{n}": _ABSTRACT for n in ("paths given", "rows path", "rows given")
     },
     "dataset/sources/line_files.py LinesDataset.fields given": _ABSTRACT,
-    "dataset/sources/listed.py ListedDataset.columns given": _ABSTRACT,
-    "dataset/sources/listed.py Read.value i": _ABSTRACT,
+    **{f"dataset/sources/listed.py {n}": _ABSTRACT for n in ("ListedDataset.columns given", "Read.value i")},
     "dataset/sources/listed.py Texts.__getitem__ i": "for type checkers",
     "dataset/sources/mnist.py _IdxDataset.pairs given": _ABSTRACT,
     **{
         f"dataset/sources/parameters.py Described.{n}": _ABSTRACT
         for n in ("__init__ args", "__init__ given", "build given")
     },
-    **{f"dataset/sources/parameters.py _anything {n}": "the check of what is checked later" for n in ("owner", "name")},
     # tests/dataset/test_sources.py looks whether each argument of a source is read.
     **{
         f"dataset/sources/published/{name}.{method} given": _OTHERS

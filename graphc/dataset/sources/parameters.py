@@ -24,17 +24,13 @@ REQUIRED: Any = object()
 Check = Callable[[str, str, Any], Any]
 
 
-def _anything(owner: str, name: str, value: Any) -> Any:
-    return value
-
-
 @dataclass(frozen=True)
 class Parameter:
-    """One argument. check: is called with whose it is, its name and its value, and gives what it means."""
+    """One argument. check: is called with whose it is, its name and its value, and gives what it means; None for any value."""
 
     name: str
     default: Any = None
-    check: Check = _anything
+    check: Check | None = None
 
 
 def described(parameters: Sequence[Parameter]) -> Callable[..., None]:
@@ -52,7 +48,10 @@ def described(parameters: Sequence[Parameter]) -> Callable[..., None]:
 
 
 def _checked(owner: str, parameters: Sequence[Parameter], given: dict[str, Any]) -> SimpleNamespace:
-    return SimpleNamespace(**{p.name: p.check(owner, p.name, given[p.name]) for p in parameters})
+    checked = (
+        (p.name, given[p.name] if p.check is None else p.check(owner, p.name, given[p.name])) for p in parameters
+    )
+    return SimpleNamespace(**dict(checked))
 
 
 class Described:
