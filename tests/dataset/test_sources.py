@@ -102,6 +102,11 @@ def test_every_argument_is_read(root, monkeypatch):
         ("USPSDataset(R/x, 'train')", {"usps": "1 1:a\n"}, "usps:1 has something else than numbers"),
         ("USPSDataset(R/x, 'train')", {"usps": "\n"}, "there is nothing to read in what it was given"),
         ("CelebADataset(R/x)", {"list_attr_celeba.txt": "1\nBald\na.jpg x\n"}, "list_attr_celeba.txt:3 has something else"),
+        (
+            "CelebADataset(R/x, usage='train')",
+            {"list_attr_celeba.txt": "1\nBald\na.jpg 1\n", "list_eval_partition.txt": "b.jpg 0\n"},
+            "does not list the images of list_attr_celeba.txt",
+        ),
         ("CelebADataset(R/celeba, extensions=['.JPG'])", None, "there are no images in what it was given"),
         ("FlickrDataset(R/x, R/x/t)", {"t": "a.jpg#0 text\n"}, "t:1 is no name#number, a tab and a caption"),
         ("FlickrDataset(R/x, R/x/t)", {"t": "a.jpg#0\ttext\n"}, "a.jpg cannot be read: No such file"),

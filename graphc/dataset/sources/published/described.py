@@ -86,10 +86,12 @@ class CelebADataset(ListedDataset):
 
 
 def _of_part(owner: str, path: Path, lines: list[tuple[int, list[str]]], part: str) -> list[tuple[int, list[str]]]:
-    """The lines whose images a file says to be of a part. Lines of both files belong together in their order."""
+    """The lines whose images a file says to be of a part; it lists the same ones in the same order."""
     wanted = str(("train", "valid", "test").index(part))
-    parts = [line.split() for line in lines_of(owner, path) if line.strip()]
-    return [line for line, said in zip(lines, parts, strict=False) if said[1:] == [wanted]]
+    said = [line.split() for line in lines_of(owner, path) if line.strip()]
+    if [words[0] for words in said] != [words[0] for _, words in lines]:
+        raise unfit(owner, path, "does not list the images of list_attr_celeba.txt")
+    return [line for line, words in zip(lines, said, strict=True) if words[1:] == [wanted]]
 
 
 def _attributes(owner: str, path: Path, line: int, words: list[str]) -> list[int]:

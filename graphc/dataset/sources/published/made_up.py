@@ -82,7 +82,7 @@ class FakeImageDataset(ListedDataset):
         number("num_images", 1000, 1, INT32_MAX),
         Parameter("image_size", (224, 224, 3), _size),
         number("num_classes", 10, 1, INT32_MAX),
-        number("base_seed", 0, 0, INT32_MAX),
+        number("base_seed", 0, -INT32_MAX, INT32_MAX),
         *READING,
         *SHARDS,
         CACHE,
