@@ -67,7 +67,10 @@ def text_of(owner: str, path: Path) -> str:
 
 def lines_of(owner: str, path: Path) -> list[str]:
     """The lines of a text file, without what ends them; the last one counts if there is something in it."""
-    lines = text_of(owner, path).split("\n")
+    text = text_of(owner, path)
+    if "\0" in text:
+        raise unfit(owner, path, "is no text: there is a zero in it")
+    lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix("\r") for line in lines]

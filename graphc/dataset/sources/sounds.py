@@ -40,12 +40,15 @@ def read_wav(owner: str, path: Path) -> tuple[Array, int]:
 
 def sphere_head(owner: str, path: Path) -> dict[str, str]:
     """The fields of the head of a SPHERE file, and "size", its bytes. DataError for another file."""
-    with open(path, "rb") as file:
-        begin = file.read(16)
-        if not begin.startswith(_NIST) or not begin[8:].strip().isdigit():
-            raise unfit(owner, path, "is no file of NIST's")
-        size = int(begin[8:])
-        lines = file.read(size - 16).decode("latin-1").split("end_head")[0].split("\n")
+    try:
+        with open(path, "rb") as file:
+            begin = file.read(16)
+            if not begin.startswith(_NIST) or not begin[8:].strip().isdigit():
+                raise unfit(owner, path, "is no file of NIST's")
+            size = int(begin[8:])
+            lines = file.read(max(size - 16, 0)).decode("latin-1").split("end_head")[0].split("\n")
+    except OSError as error:
+        raise unfit(owner, path, f"cannot be read: {error.strerror}") from error
     fields = {words[0]: words[2] for line in lines if len(words := line.split(maxsplit=2)) == 3}
     return {**fields, "size": str(size)}
 

@@ -55,14 +55,14 @@ class CocoDataset(ListedDataset):
             raise unfit(owner, path, f"is no JSON: {error}") from error
         try:
             names, values = self._read(owner, path, read, given.task)
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
             raise unfit(owner, path, f"has no annotations of {given.task}: {type(error).__name__}: {error}") from error
         images = Files([given.dataset_dir / name for name in names], given.decode, given.decrypt)
         extra = {"_meta-filename": Texts([Path(name).stem for name in names])} if given.extra_metadata else {}
         return {"image": images, **values, **extra}
 
     def _read(self, owner: str, path: Path, read: Any, task: str) -> tuple[list[str], dict[str, Any]]:
-        """Names of files and the columns of a task. KeyError, TypeError and the like for what is not in the file."""
+        """Names of files and the columns of a task. KeyError, ValueError and the like for what is not in the file."""
         names = {image["id"]: image["file_name"] for image in read["images"]}
         self._classes = _classes(read["categories"], task) if task in ("Detection", "Panoptic") else None
         known = None if self._classes is None else {numbers[0] for numbers in self._classes.values()}
@@ -104,6 +104,12 @@ def _filled(rows: list[Any]) -> Array:
     return np.array([[*row, *[-1] * (widest - len(row))] for row in rows], np.float32).reshape(len(rows), widest)
 
 
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"a caption must be a text, got {value!r}")
+    return value
+
+
 def _polygons(thing: dict[str, Any]) -> list[Any]:
     """The polygons of a thing; of a crowd the lengths of runs of pixels."""
     outline = thing["segmentation"]
@@ -129,5 +135,5 @@ _COLUMNS: dict[str, Callable[[list[Things]], dict[str, Any]]] = {
         "keypoints": [_filled([one["keypoints"] for one in of]) for of in things],
         "num_keypoints": _numbers(things, "num_keypoints"),
     },
-    "Captioning": lambda things: {"captions": Texts([[[one["caption"]] for one in of] for of in things])},
+    "Captioning": lambda things: {"captions": Texts([[[_text(one["caption"])] for one in of] for of in things])},
 }

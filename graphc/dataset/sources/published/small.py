@@ -28,13 +28,14 @@ class SemeionDataset(ListedDataset):
 
     def columns(self, given: Any) -> dict[str, Any]:
         owner, path = type(self).__name__, given.dataset_dir / "semeion.data"
-        rows = np.empty((0, 266), np.uint8)
+        rows = np.empty((0, 266))
         lines = lines_of(owner, path)
         if lines:
-            rows = np.stack([_numbers(owner, path, k, line, 266) for k, line in enumerate(lines, 1)]).astype(np.uint8)
-        if not rows[:, 256:].any(axis=1).all():
-            raise unfit(owner, path, "has a digit without a class")
-        return {"image": rows[:, :256].reshape(-1, 16, 16), "label": rows[:, 256:].argmax(axis=1).astype(np.uint32)}
+            rows = np.stack([_numbers(owner, path, k, line, 266) for k, line in enumerate(lines, 1)])
+        images, classes = rows[:, :256].astype(np.uint8).reshape(-1, 16, 16), rows[:, 256:]
+        if not (np.isin(rows, (0, 1)).all() and classes.any(axis=1).all()):
+            raise unfit(owner, path, "has other numbers than 0 and 1, or a digit without a class")
+        return {"image": images, "label": classes.argmax(axis=1).astype(np.uint32)}
 
 
 def _numbers(owner: str, path: Path, number: int, line: str, count: int) -> Array:
@@ -75,6 +76,8 @@ class USPSDataset(LinesDataset):
             values = _numbers(owner, path, number, line.replace(":", " "), 513)
             if (values[1::2] != np.arange(1, 257)).any():
                 raise unfit(owner, path, "has other places than 1 to 256", number)
+            if values[0] not in range(1, 11) or not (np.abs(values[2::2]) <= 1).all():
+                raise unfit(owner, path, "has a digit that is none of 1 to 10, or a value beyond -1 to 1", number)
             pixels = (values[2::2].astype(np.float32).astype(np.float64) + 1.0) / 2.0 * 255.0
             rows.append((pixels.astype(np.uint8).reshape(16, 16, 1), int(values[0]) - 1))
         return rows
