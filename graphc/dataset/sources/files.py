@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 
@@ -28,18 +27,6 @@ def a_file(owner: str, name: str, value: Any) -> Path:
     if not path.is_file():
         raise ArgumentValueError(f"{owner}: there is no file {str(path)!r}", code="GC205", loc=user_loc())
     return path
-
-
-def usage_of(owner: str, value: Any) -> tuple[bool, bool]:
-    """Whether files of training and of testing are read: "train", "test", "all" or None."""
-    if value not in (None, "train", "test", "all"):
-        raise ArgumentValueError(f"{owner}: usage must be 'train', 'test' or 'all', got {value!r}", loc=user_loc())
-    return value != "test", value != "train"
-
-
-def no_cache(owner: str, cache: Any) -> None:
-    """MindSpore's cache is a server of its own, which there is none of here."""
-    only(owner, "cache", cache, None)
 
 
 def read_whole(owner: str, path: Path) -> bytes:

@@ -32,10 +32,10 @@ class SemeionDataset(ListedDataset):
         lines = lines_of(owner, path)
         if lines:
             rows = np.stack([_numbers(owner, path, k, line, 266) for k, line in enumerate(lines, 1)])
-        images, classes = rows[:, :256].astype(np.uint8).reshape(-1, 16, 16), rows[:, 256:]
-        if not (np.isin(rows, (0, 1)).all() and classes.any(axis=1).all()):
+        if not (np.isin(rows, (0, 1)).all() and rows[:, 256:].any(axis=1).all()):
             raise unfit(owner, path, "has other numbers than 0 and 1, or a digit without a class")
-        return {"image": images, "label": classes.argmax(axis=1).astype(np.uint32)}
+        images = rows[:, :256].astype(np.uint8).reshape(-1, 16, 16)
+        return {"image": images, "label": rows[:, 256:].argmax(axis=1).astype(np.uint32)}
 
 
 def _numbers(owner: str, path: Path, number: int, line: str, count: int) -> Array:
