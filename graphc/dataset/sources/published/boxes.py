@@ -36,7 +36,7 @@ def _text(owner: str, name: str, value: Any) -> str:
 
 
 class VOCDataset(ListedDataset):
-    """The PASCAL VOC challenges (M. Everingham et al., 2010). task "Segmentation": "image" and "target", what is where in it,
+    """The PASCAL VOC challenges (Everingham et al., 2010). task "Segmentation": "image" and "target", what is where in it,
     the files' bytes uint8 [n] or with decode uint8 [H, W, 3]. "Detection": "image", "bbox" float32 [m, 4] (x, y, width,
     height), "label" uint32 [m, 1], "difficult" uint32 [m, 1] and "truncate" uint32 [m, 1].
 
@@ -128,7 +128,7 @@ def _objects(owner: str, path: Path, wanted: dict[str, int] | None) -> list[tupl
 
 
 class KITTIDataset(ListedDataset):
-    """Streets (A. Geiger et al., 2012): "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and of usage
+    """Streets (Geiger et al., 2012): "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and of usage
     "train" for the m objects of each "label" uint32 [m, 1], "truncated" float32 [m, 1], "occluded" uint32 [m, 1], "alpha"
     float32 [m, 1], "bbox" float32 [m, 4], "dimensions" float32 [m, 3], "location" float32 [m, 3] and "rotation_y" float32 [m,
     1].
@@ -189,7 +189,7 @@ def _lines(owner: str, path: Path) -> list[tuple[str, list[float]]]:
 
 
 class WIDERFaceDataset(ListedDataset):
-    """Faces (S. Yang et al., 2016): "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and but for usage
+    """Faces (Yang et al., 2016): "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and but for usage
     "test" of the m faces in each "bbox" int32 [m, 4], "blur", "expression", "illumination", "occlusion", "pose" and "invalid"
     int32 [m].
 

@@ -1,4 +1,4 @@
-"""COCO, one JSON file for all images (T.-Y. Lin et al., 2014: cocodataset.org)."""
+"""COCO, one JSON file for all images (Lin et al., 2014: cocodataset.org)."""
 
 from __future__ import annotations
 

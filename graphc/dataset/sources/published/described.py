@@ -47,7 +47,7 @@ def _is_image(owner: str, path: Path) -> bool:
 
 class CelebADataset(ListedDataset):
     """Faces: "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and "attr", uint32 [40], which of the
-    attributes each has (Z. Liu et al., 2015).
+    attributes each has (Liu et al., 2015).
 
     dataset_dir: has list_attr_celeba.txt and the images, and list_eval_partition.txt for a usage other than "all": "train",
     "valid" or "test". extensions: a list such as [".jpg"], by default all files. decrypt: gives the bytes of an image by its
@@ -103,7 +103,7 @@ def _attributes(owner: str, path: Path, line: int, words: list[str]) -> list[int
 
 class FlickrDataset(ListedDataset):
     """Photographs: "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and "annotation", texts [5], the
-    captions of each (M. Hodosh et al., 2013; P. Young et al., 2014).
+    captions of each (Hodosh et al., 2013; Young et al., 2014).
 
     dataset_dir: has the images, which come in the order of their names. annotation_file: lines of an image's name, "#", the
     number of the caption, a tab and the caption. The other parameters are those of CelebADataset.
@@ -127,7 +127,7 @@ class FlickrDataset(ListedDataset):
 
 
 class SBUDataset(ListedDataset):
-    """Photographs: "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and "caption", a text (V. Ordonez et
+    """Photographs: "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and "caption", a text (Ordonez et
     al., 2011).
 
     dataset_dir: has SBU_captioned_photo_dataset_urls.txt and SBU_captioned_photo_dataset_captions.txt, whose lines belong
@@ -153,7 +153,7 @@ class SBUDataset(ListedDataset):
 
 
 class LFWDataset(ListedDataset):
-    """Faces (G. Huang et al., 2007). task "people", as None is: "image", the file's bytes uint8 [n] or with decode uint8 [H, W,
+    """Faces (Huang et al., 2007). task "people", as None is: "image", the file's bytes uint8 [n] or with decode uint8 [H, W,
     3], and "label" uint32, whose it is. "pairs": "image1", "image2" and "label" uint32, whether they are of the same person.
 
     dataset_dir: has lfw-names.txt, the lists people.txt, peopleDevTrain.txt, peopleDevTest.txt and the same of pairs, and a

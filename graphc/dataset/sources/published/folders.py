@@ -42,7 +42,7 @@ def by_folder(groups: Sequence[tuple[Path, int]], endings: Sequence[str], decode
 
 
 class Caltech256Dataset(ClassesDataset):
-    """Images, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels int32 of 257 classes (G. Griffin et al.,
+    """Images, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels int32 of 257 classes (Griffin et al.,
     2007).
 
     dataset_dir: has a folder of .jpg or .JPEG files for each class, as 001.ak47; labels count them in the order of their names.
@@ -59,7 +59,7 @@ class Caltech256Dataset(ClassesDataset):
 
 
 class OmniglotDataset(ClassesDataset):
-    """Images of characters, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels int32 (B. Lake et al., 2015).
+    """Images of characters, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels int32 (Lake et al., 2015).
 
     dataset_dir: has images_background and images_evaluation, in which there is a folder for each alphabet, with one for each
     character; labels count the characters in the order of names. background: the former, also if None. The other parameters are
@@ -78,7 +78,7 @@ class OmniglotDataset(ClassesDataset):
 
 class RenderedSST2Dataset(ClassesDataset):
     """Images of sentences, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels uint32: 0 negative, 1 positive
-    (A. Radford et al., 2021).
+    (Radford et al., 2021).
 
     dataset_dir: has train, test and valid, each with folders negative and positive of .png files. usage: "train", "val",
     "test", or "all", as None is. The other parameters are those of Caltech256Dataset.
@@ -114,7 +114,7 @@ def _scenes(owner: str, name: str, value: Any) -> list[str]:
 
 
 class LSUNDataset(ClassesDataset):
-    """Images of scenes, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels uint32 (F. Yu et al., 2015).
+    """Images of scenes, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels uint32 (Yu et al., 2015).
 
     dataset_dir: has folders such as bedroom_train and bedroom_val, and test. usage: "train", "valid", "test", which has label 0
     throughout, or "all", as None is: the first two. classes: a list of scenes, by default all. Labels count the folders that
@@ -146,7 +146,7 @@ class LSUNDataset(ClassesDataset):
 
 
 class SUN397Dataset(ListedDataset):
-    """Images of scenes, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels uint32 (J. Xiao et al., 2010).
+    """Images of scenes, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels uint32 (Xiao et al., 2010).
 
     dataset_dir: has ClassName.txt, which names a folder in each line, as /a/abbey; labels are their places in it. Images are
     the files sun_*.jpg in these folders, which come in the order of their names. The other parameters are those of
@@ -168,7 +168,7 @@ class SUN397Dataset(ListedDataset):
 
 
 class Food101Dataset(ListedDataset):
-    """Images of dishes, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels, their names as text (L. Bossard
+    """Images of dishes, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels, their names as text (Bossard
     et al., 2014).
 
     dataset_dir: has images, with a folder for each dish, and meta/train.txt and meta/test.txt, which list images as
@@ -187,7 +187,7 @@ class Food101Dataset(ListedDataset):
 
 
 class Places365Dataset(ListedDataset):
-    """Images of places, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels uint32 (B. Zhou et al., 2017).
+    """Images of places, the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and labels uint32 (Zhou et al., 2017).
 
     dataset_dir: has places365_train_standard.txt, places365_train_challenge.txt and places365_val.txt, lines of an image and
     its label, and the images in data_256_standard, data_256_challenge and val_256, or, without small, in data_large_standard,

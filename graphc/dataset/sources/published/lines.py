@@ -37,7 +37,7 @@ def _lines(owner: str, path: Path) -> list[str]:
 
 
 class PennTreebankDataset(LinesDataset):
-    """The lines of the Penn Treebank that are not empty, texts "text" (T. Mikolov et al., 2011).
+    """The lines of the Penn Treebank that are not empty, texts "text" (Mikolov et al., 2011).
 
     dataset_dir: where ptb.train.txt, ptb.valid.txt and ptb.test.txt are. usage: "train", "valid", "test", or "all", as None is:
     test, train and valid. shuffle: Shuffle.GLOBAL or True mixes files and lines, Shuffle.FILES the order of files only, False
@@ -58,7 +58,7 @@ class PennTreebankDataset(LinesDataset):
 
 
 class WikiTextDataset(PennTreebankDataset):
-    """The lines of WikiText that are not empty, texts "text" (S. Merity et al., 2016).
+    """The lines of WikiText that are not empty, texts "text" (Merity et al., 2016).
 
     dataset_dir: where wiki.train.tokens, wiki.valid.tokens and wiki.test.tokens are. The other parameters are those of
     PennTreebankDataset.
@@ -68,7 +68,7 @@ class WikiTextDataset(PennTreebankDataset):
 
 
 class EnWik9Dataset(LinesDataset):
-    """The lines of the file enwik9 in dataset_dir, texts "text", the empty ones, too (M. Mahoney, 2006). The other parameters
+    """The lines of the file enwik9 in dataset_dir, texts "text", the empty ones, too (Mahoney, 2006). The other parameters
     are those of PennTreebankDataset.
     """
 
@@ -82,7 +82,7 @@ class EnWik9Dataset(LinesDataset):
 
 
 class IMDBDataset(ClassesDataset):
-    """Reviews of films: "text", a text, and "label" int32, 1 if it is in favour (A. Maas et al., 2011).
+    """Reviews of films: "text", a text, and "label" int32, 1 if it is in favour (Maas et al., 2011).
 
     dataset_dir: has train and test, with folders pos and neg of .txt files, which come in the order of their names. usage:
     "train", "test", or "all", as None is. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which
@@ -110,7 +110,7 @@ class IMDBDataset(ClassesDataset):
 
 
 class CoNLL2000Dataset(LinesDataset):
-    """Sentences: texts [m] "word", "pos_tag" and "chunk_tag" (E. Tjong Kim Sang and S. Buchholz, 2000).
+    """Sentences: texts [m] "word", "pos_tag" and "chunk_tag" (Tjong Kim Sang and Buchholz, 2000).
 
     dataset_dir: where train.txt and test.txt are. usage: "train", "test", or "all", as None is: test and train. The other
     parameters are those of PennTreebankDataset, num_parallel_workers before cache.
@@ -144,7 +144,7 @@ class CoNLL2000Dataset(LinesDataset):
 
 
 class UDPOSDataset(CoNLL2000Dataset):
-    """Sentences: texts [m] "word", "universal" and "stanford", two kinds of parts of speech (N. Silveira et al., 2014).
+    """Sentences: texts [m] "word", "universal" and "stanford", two kinds of parts of speech (Silveira et al., 2014).
 
     dataset_dir: where en-ud-tag.v2.train.txt, the same of dev and of test are. usage: "train", "valid", "test", or "all", as
     None is: valid, test and train. The other parameters are those of CoNLL2000Dataset.
@@ -158,7 +158,7 @@ class UDPOSDataset(CoNLL2000Dataset):
 
 class SQuADDataset(LinesDataset):
     """Questions about articles: texts "context" and "question", and of the m answers "text", texts [m], and "answer_start"
-    uint32 [m]; of a question without any an empty text and 4294967295 (P. Rajpurkar et al., 2016 and 2018).
+    uint32 [m]; of a question without any an empty text and 4294967295 (Rajpurkar et al., 2016 and 2018).
 
     dataset_dir: where train-v1.1.json and dev-v1.1.json are, or those of v2.0. usage: "train", "dev", or "all", as None is. The
     other parameters are those of PennTreebankDataset.
@@ -245,7 +245,7 @@ class _PairsDataset(LinesDataset):
 
 
 class Multi30kDataset(_PairsDataset):
-    """Descriptions of images in two languages: texts "text" and "translation" (D. Elliott et al., 2016).
+    """Descriptions of images in two languages: texts "text" and "translation" (Elliott et al., 2016).
 
     dataset_dir: has training/train.en, validation/val.en, mmt16_task1_test/test.en and the same of de. usage: "train", "valid",
     "test", or "all", as None is: test, train and valid. language_pair: ("en", "de"), as None is, or ("de", "en"). The other
@@ -286,7 +286,7 @@ _SETS = ("dev2010", "tst2010", "tst2011", "tst2012", "tst2013", "tst2014")
 
 
 class IWSLT2016Dataset(_PairsDataset):
-    """Talks in two languages: texts "text" and "translation" (M. Cettolo et al., 2016).
+    """Talks in two languages: texts "text" and "translation" (Cettolo et al., 2016).
 
     dataset_dir: has texts/de/en/de-en with train.tags.de-en.de, IWSLT16.TED.tst2013.de-en.de.xml and so on, for each pair of
     languages. usage: "train", "valid", "test", or "all", as None is. language_pair: ("de", "en"), as None is, or another one of
@@ -337,7 +337,7 @@ class IWSLT2016Dataset(_PairsDataset):
 
 
 class IWSLT2017Dataset(IWSLT2016Dataset):
-    """Talks in two languages: texts "text" and "translation" (M. Cettolo et al., 2017).
+    """Talks in two languages: texts "text" and "translation" (Cettolo et al., 2017).
 
     dataset_dir: has texts/DeEnItNlRo/DeEnItNlRo/DeEnItNlRo-DeEnItNlRo with train.tags.de-en.de,
     IWSLT17.TED.dev2010.de-en.de.xml and so on. language_pair: ("de", "en"), as None is, or two others of de, en, it, nl and ro.

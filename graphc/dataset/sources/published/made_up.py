@@ -54,7 +54,7 @@ class _FakeImages(Read):
 
 
 def normals(generator: Mt19937, count: int) -> Array:
-    """float64 [count]: libstdc++'s std::normal_distribution, pairs by G. Marsaglia's polar method."""
+    """float64 [count]: libstdc++'s std::normal_distribution, pairs by Marsaglia's polar method."""
     made = np.empty(0, np.float64)
     while len(made) < count:
         # About four of five pairs lie in the circle. What is drawn beyond those needed is used up.

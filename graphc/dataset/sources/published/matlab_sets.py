@@ -46,7 +46,7 @@ class _Annotations(Read):
 
 
 class SVHNDataset(ListedDataset):
-    """House numbers: "image" uint8 [32, 32, 3] and "label" uint32, a digit (Y. Netzer et al., 2011).
+    """House numbers: "image" uint8 [32, 32, 3] and "label" uint32, a digit (Netzer et al., 2011).
 
     dataset_dir: where train_32x32.mat, test_32x32.mat and extra_32x32.mat are. usage: "train", "test", "extra", or "all", as
     None is. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which images, in which order.
@@ -83,7 +83,7 @@ bougainvillea, camellia, mallow, mexican petunia, bromelia, blanket flower, trum
 
 
 class Flowers102Dataset(ClassesDataset):
-    """Flowers (M.-E. Nilsback and A. Zisserman, 2008): "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], with
+    """Flowers (Nilsback and Zisserman, 2008): "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], with
     task "Segmentation" "segmentation", such an image of what is flower, and "label" uint32 of 102 kinds.
 
     dataset_dir: has imagelabels.mat, setid.mat, jpg and, for "Segmentation", segmim. task: "Classification", as None is, or
@@ -122,7 +122,7 @@ class Flowers102Dataset(ClassesDataset):
 
 
 class SBDataset(ListedDataset):
-    """Semantic boundaries (B. Hariharan et al., 2011): "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and
+    """Semantic boundaries (Hariharan et al., 2011): "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and
     "task" uint8: [20, H, W], the boundaries of each class, or with task "Segmentation" [H, W], the class of each pixel.
 
     dataset_dir: has img, cls, and the lists train.txt, val.txt and train_noval.txt. task: "Boundaries" or "Segmentation".
@@ -158,7 +158,7 @@ _OTHERS = {
 
 
 class Caltech101Dataset(ClassesDataset):
-    """Things (L. Fei-Fei et al., 2004): "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3]; with target_type
+    """Things (Fei-Fei et al., 2004): "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3]; with target_type
     "category", as None is, "category" int64, the class; with "annotation" "annotation" float64 [2, n], the outline; with "all"
     both.
 

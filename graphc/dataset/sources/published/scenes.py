@@ -61,7 +61,7 @@ class _Objects(Read):
 
 class CityscapesDataset(ListedDataset):
     """Streets: "image", the file's bytes uint8 [n] or with decode uint8 [H, W, 3], and "task", another image of what is in it,
-    or with task "polygon" a text of JSON (M. Cordts et al., 2016).
+    or with task "polygon" a text of JSON (Cordts et al., 2016).
 
     dataset_dir: has leftImg8bit and gtFine or gtCoarse, with folders of the usages, in which there is one for each city.
     quality_mode: "fine" or "coarse". usage: "train", "val", "all", and "test" if it is fine, "train_extra" if coarse. task:
@@ -107,7 +107,7 @@ class CityscapesDataset(ListedDataset):
 
 class DIV2KDataset(ListedDataset):
     """Photographs "hr_image" and "lr_image", the same in a smaller size: the files' bytes uint8 [n] or with decode uint8 [H, W,
-    3] (E. Agustsson and R. Timofte, 2017).
+    3] (Agustsson and Timofte, 2017).
 
     dataset_dir: has DIV2K_train_HR, DIV2K_train_LR_bicubic/X2 and so on. usage: "train", "valid" or "all". downgrade: "bicubic"
     or "unknown" with scale 2, 3 or 4, "bicubic" with 8, "mild", "difficult" or "wild" with 4. The other parameters are those of
@@ -186,7 +186,7 @@ class _Patches(Read):
 
 
 class PhotoTourDataset(ListedDataset):
-    """Patches of photographs (S. Winder and M. Brown, 2007). usage "train", as None is: "image" uint8 [64, 64, 1]. "test":
+    """Patches of photographs (Winder and Brown, 2007). usage "train", as None is: "image" uint8 [64, 64, 1]. "test":
     "image1", "image2" and "matches" uint32, whether they show the same point.
 
     dataset_dir: has a folder of this name, with info.txt, m50_100000_100000_0.txt and .bmp files of 16 x 16 patches. name:

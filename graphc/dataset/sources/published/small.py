@@ -49,7 +49,7 @@ def _numbers(owner: str, path: Path, number: int, line: str, count: int) -> Arra
 
 
 class USPSDataset(LinesDataset):
-    """Images uint8 [16, 16, 1] and labels uint32 of handwritten digits (J. Hull, 1994), in the files of libsvm.
+    """Images uint8 [16, 16, 1] and labels uint32 of handwritten digits (Hull, 1994), in the files of libsvm.
 
     dataset_dir: where usps and usps.t are. usage: "train", "test", or "all", as None is. shuffle: Shuffle.GLOBAL or True mixes
     files and images, Shuffle.FILES the order of files only, False nothing. num_shards, shard_id: one of so many shares of
@@ -84,7 +84,7 @@ class USPSDataset(LinesDataset):
 
 
 class STL10Dataset(ListedDataset):
-    """Images uint8 [96, 96, 3] and labels int32 of ten classes, -1 where there is none (A. Coates et al., 2011).
+    """Images uint8 [96, 96, 3] and labels int32 of ten classes, -1 where there is none (Coates et al., 2011).
 
     dataset_dir: where train_X.bin, train_y.bin, test_X.bin, test_y.bin and unlabeled_X.bin are. usage: "train", "test",
     "unlabeled", "train+unlabeled", or "all", as None is: test, train and unlabeled. The other parameters are those of

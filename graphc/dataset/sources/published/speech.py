@@ -46,7 +46,7 @@ def _known_rate(owner: str, paths: list[Path], rate: int) -> dict[str, Any]:
 
 class CMUArcticDataset(ListedDataset):
     """Sentences read aloud: "waveform" float32 [1, n] from -1 to 1, "sample_rate" uint32, 16000, and texts "transcript" and
-    "utterance_id" (J. Kominek and A. Black, 2004).
+    "utterance_id" (Kominek and Black, 2004).
 
     dataset_dir: has folders such as cmu_us_aew_arctic with wav and etc/txt.done.data, in whose order they come. name: "aew", as
     None is, or another one of the 18 voices. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which
@@ -71,7 +71,7 @@ class CMUArcticDataset(ListedDataset):
         return {**sounds, "transcript": Texts([text for _, text in found]), "utterance_id": names}
 
 
-#: The parts of GTZAN without faults (C. Kereliuk et al., 2015): of each kind of music the numbers of the pieces.
+#: The parts of GTZAN without faults (Kereliuk et al., 2015): of each kind of music the numbers of the pieces.
 _PIECES = {
     "train": """blues 29-49 73-97; classical 30-33 43-48 50-67 80-99; country 19-26 28-29 65-99; disco 5 15-20 22-37
         39-45 47 49 53-54 56-57 59 61 70 73-74 89; hiphop 2-25 28-29 31-38 41-42 55-61 77-80; jazz 0-1 11-24 41 47-72;
@@ -100,10 +100,10 @@ def _pieces(part: str) -> list[str]:
 
 class GTZANDataset(ListedDataset):
     """Pieces of music: "waveform" float32 [1, n] from -1 to 1, "sample_rate" uint32, 22050, and "label", the kind of music as a
-    text (G. Tzanetakis and P. Cook, 2002).
+    text (Tzanetakis and Cook, 2002).
 
     dataset_dir: has a folder for each of the ten kinds, with files as blues.00000.wav. usage: "all", as None is, or "train",
-    "valid" or "test", the pieces without faults of these parts (C. Kereliuk et al., 2015) that are there. The other parameters
+    "valid" or "test", the pieces without faults of these parts (Kereliuk et al., 2015) that are there. The other parameters
     are those of CMUArcticDataset.
     """
 
@@ -122,7 +122,7 @@ class GTZANDataset(ListedDataset):
 
 class LJSpeechDataset(ListedDataset):
     """Sentences read aloud: "waveform" float32 [1, n] from -1 to 1, "sample_rate" int32, and texts "transcription" and
-    "normalized_transcription", numbers and so on in words (K. Ito and L. Johnson, 2017).
+    "normalized_transcription", numbers and so on in words (Ito and Johnson, 2017).
 
     dataset_dir: has wavs and metadata.csv, in whose order they come. The other parameters are those of CMUArcticDataset.
     """
@@ -147,7 +147,7 @@ _BOOKS = ("dev-clean", "dev-other", "test-clean", "test-other", "train-clean-100
 
 class LibriTTSDataset(ListedDataset):
     """Sentences of books read aloud: "waveform" float32 [1, n] from -1 to 1, "sample_rate" uint32, 24000, texts "original_text"
-    and "normalized_text", "speaker_id" uint32, "chapter_id" uint32 and a text "utterance_id" (H. Zen et al., 2019).
+    and "normalized_text", "speaker_id" uint32, "chapter_id" uint32 and a text "utterance_id" (Zen et al., 2019).
 
     dataset_dir: has folders of the parts, of speakers in these, and of chapters in these, as dev-clean/116/288045, with
     116_288045.trans.tsv and the sounds. usage: one of the seven parts, or "all" that are there, as None is. The other
@@ -179,7 +179,7 @@ class LibriTTSDataset(ListedDataset):
 
 class SpeechCommandsDataset(ListedDataset):
     """Spoken words: "waveform" float32 [1, n] from -1 to 1, "sample_rate" int32, texts "label", the word, and "speaker_id", and
-    "utterance_number" int32 (P. Warden, 2018).
+    "utterance_number" int32 (Warden, 2018).
 
     dataset_dir: has a folder for each word, with files as 5a33edf_nohash_1.wav, and testing_list.txt and validation_list.txt.
     usage: "train", what is in neither list, "test", "valid", or "all", as None is. The other parameters are those of
@@ -230,7 +230,7 @@ class _Talks(Read):
 
 class TedliumDataset(ListedDataset):
     """Sentences of talks: "waveform" float32 [1, n] from -1 to 1, "sample_rate" int32, and texts "transcript", "talk_id",
-    "speaker_id" and "identifier" (A. Rousseau et al., 2012; F. Hernandez et al., 2018).
+    "speaker_id" and "identifier" (Rousseau et al., 2012; Hernandez et al., 2018).
 
     dataset_dir: has train, test and dev, or data for "release3", each with stm, the texts, and sph, the sounds. release:
     "release1", "release2" or "release3". usage: "train", "test", "dev", or "all", as None is and as "release3" has it.

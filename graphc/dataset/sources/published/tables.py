@@ -37,7 +37,7 @@ class _CsvDataset(LinesDataset):
 
 
 class AGNewsDataset(_CsvDataset):
-    """News, texts "index" (the class, "1" to "4"), "title" and "description" (X. Zhang et al., 2015).
+    """News, texts "index" (the class, "1" to "4"), "title" and "description" (Zhang et al., 2015).
 
     dataset_dir: where train.csv and test.csv are. usage: "train", "test", or "all", as None is: the texts for testing come
     first. shuffle: Shuffle.GLOBAL or True mixes files and rows, Shuffle.FILES the order of files only, False nothing.
@@ -51,7 +51,7 @@ class AGNewsDataset(_CsvDataset):
 
 
 class AmazonReviewDataset(_CsvDataset):
-    """Reviews, texts "label" (the class), "title" and "content" (X. Zhang et al., 2015). Parameters are those of
+    """Reviews, texts "label" (the class), "title" and "content" (Zhang et al., 2015). Parameters are those of
     AGNewsDataset.
     """
 
@@ -60,7 +60,7 @@ class AmazonReviewDataset(_CsvDataset):
 
 
 class DBpediaDataset(_CsvDataset):
-    """Articles, texts "class" ("1" to "14"), "title" and "content" (X. Zhang et al., 2015). Parameters are those of
+    """Articles, texts "class" ("1" to "14"), "title" and "content" (Zhang et al., 2015). Parameters are those of
     AGNewsDataset.
     """
 
@@ -69,7 +69,7 @@ class DBpediaDataset(_CsvDataset):
 
 
 class SogouNewsDataset(_CsvDataset):
-    """News, texts "index" (the class, "1" to "5"), "title" and "content" (X. Zhang et al., 2015). Parameters are those of
+    """News, texts "index" (the class, "1" to "5"), "title" and "content" (Zhang et al., 2015). Parameters are those of
     AGNewsDataset, num_parallel_workers before cache; of all rows those for training come first.
     """
 
@@ -79,7 +79,7 @@ class SogouNewsDataset(_CsvDataset):
 
 
 class YahooAnswersDataset(_CsvDataset):
-    """Questions, texts "class" ("1" to "10"), "title", "content" and "answer" (X. Zhang et al., 2015). Parameters are those of
+    """Questions, texts "class" ("1" to "10"), "title", "content" and "answer" (Zhang et al., 2015). Parameters are those of
     AGNewsDataset.
     """
 
@@ -88,7 +88,7 @@ class YahooAnswersDataset(_CsvDataset):
 
 
 class YelpReviewDataset(_CsvDataset):
-    """Reviews, texts "label" (the class) and "text" (X. Zhang et al., 2015). Parameters are those of SogouNewsDataset."""
+    """Reviews, texts "label" (the class) and "text" (Zhang et al., 2015). Parameters are those of SogouNewsDataset."""
 
     parameters = SogouNewsDataset.parameters
     names = ("label", "text")
@@ -96,7 +96,7 @@ class YelpReviewDataset(_CsvDataset):
 
 
 class SST2Dataset(LinesDataset):
-    """Sentences of reviews: texts "sentence" and, but for usage "test", "label", "0" or "1" (R. Socher et al., 2013).
+    """Sentences of reviews: texts "sentence" and, but for usage "test", "label", "0" or "1" (Socher et al., 2013).
 
     dataset_dir: where train.tsv, dev.tsv and test.tsv are, with a first line of names. usage: "train", as None is, "dev" or
     "test". The other parameters are those of AGNewsDataset.
@@ -136,7 +136,7 @@ _NUMBERS = ("id", "idx", "span1_index", "span2_index")
 
 
 class CLUEDataset(LinesDataset):
-    """Tasks of the benchmark CLUE for Chinese (L. Xu et al., 2020). Columns are those of the entries, in the order of their
+    """Tasks of the benchmark CLUE for Chinese (Xu et al., 2020). Columns are those of the entries, in the order of their
     names: texts, and uint32 "id", "idx", "span1_index" and "span2_index"; "keyword" are texts [m].
 
     dataset_files: a path, or several; they may be patterns. A JSON object in each line. task: "AFQMC", "CMNLI", "CSL",
