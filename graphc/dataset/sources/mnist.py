@@ -83,13 +83,13 @@ class QMnistDataset(ListedDataset):
 
     dataset_dir: where qmnist-train-images-idx3-ubyte, qmnist-train-labels-idx2-int, the same of qmnist-test and of xnist are.
     usage: "train", "test", its first 10000 images "test10k" or the others "test50k", "nist", or "all", as None is: training,
-    test and nist. compat: the digit alone. The other parameters are those of MnistDataset.
+    test and nist. compat: the digit alone, but if it is None. The other parameters are those of MnistDataset.
     """
 
     parameters = (
         DIRECTORY,
         usage("all", "train", "test", "test10k", "test50k", "nist"),
-        flag("compat", True, none=True),
+        flag("compat", True),
         *READING,
         *SHARDS,
         CACHE,

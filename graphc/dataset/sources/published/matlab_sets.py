@@ -132,8 +132,8 @@ class SBDataset(ListedDataset):
 
     parameters = (
         DIRECTORY,
-        choice("task", "Boundaries", "Boundaries", "Segmentation", none="Boundaries"),
-        choice("usage", "all", "all", "train", "val", "train_noval", none="all"),
+        choice("task", "Boundaries", "Boundaries", "Segmentation"),
+        choice("usage", "all", "all", "train", "val", "train_noval"),
         *_ONE_WORKER,
         Parameter("decode", None, DECODE.check),
         *SHARDS,
