@@ -156,7 +156,6 @@ UNREAD = {
     },
     "dataset/sources/line_files.py LinesDataset.fields given": _ABSTRACT,
     **{f"dataset/sources/listed.py {n}": _ABSTRACT for n in ("ListedDataset.columns given", "Read.value i")},
-    "dataset/sources/listed.py Texts.__getitem__ i": "for type checkers",
     "dataset/sources/mnist.py _IdxDataset.pairs given": _ABSTRACT,
     **{
         f"dataset/sources/parameters.py Described.{n}": _ABSTRACT

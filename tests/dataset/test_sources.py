@@ -260,3 +260,20 @@ def test_texts_are_not_padded_to_the_longest(tmp_path):
     lines = ds.TextFileDataset(tmp_path / "a.txt", shuffle=False)
     sizes = [row[0].nbytes for row in lines.create_tuple_iterator(num_epochs=1, output_numpy=True)]
     assert (sizes[0], max(sizes)) == (20, 2**22)
+
+
+def test_functions_that_write_to_what_they_get(root):
+    """What a source holds is the same in each pass."""
+
+    def moved(boxes):
+        boxes += 100
+        return boxes
+
+    decoded = ds.VOCDataset(root / "voc", "Detection", shuffle=False)
+    ragged = ds.NumpySlicesDataset({"bbox": [[1.0, 2.0], [3.0]]}, shuffle=False)
+    for dataset in (decoded, ragged, ds.SVHNDataset(root / "svhn", "test", shuffle=False).rename("label", "bbox")):
+        mapped = dataset.map(moved, "bbox").project("bbox").create_tuple_iterator(num_epochs=2, output_numpy=True)
+        first, second = ([row[0].tolist() for row in mapped] for _ in range(2))
+        assert first == second
+    images = ds.DIV2KDataset(root / "div2k", decode=True).map(lambda a: (a.__setitem__(0, 0), a)[1], "hr_image")
+    assert all(row[0][0].max() == 0 for row in images.create_tuple_iterator(num_epochs=1, output_numpy=True))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
 from graphc.dataset.core.faults import fault
 from graphc.dataset.core.rows import Rows, alike, stack
 from graphc.dataset.core.streams import Done, Run, Stream
-from graphc.dataset.sources.arrays import ArrayStream
+from graphc.dataset.sources.arrays import ArrayStream, taken
 from graphc.dataset.sources.parameters import Described
 from graphc.dataset.sources.source import MappableDataset, Numbered, chosen_sampler
 from graphc.dataset.vision.base import pillow
@@ -53,7 +53,8 @@ class Files(Read):
 
     def value(self, i: int) -> Array:
         data = self.paths[i].read_bytes() if self.decrypt is None else self._decrypted(self.paths[i])
-        return np.asarray(decoded(data, str(self.paths[i]))) if self.decode else np.frombuffer(data, np.uint8)
+        # Copies: functions of users' may write to them.
+        return np.array(decoded(data, str(self.paths[i])) if self.decode else np.frombuffer(data, np.uint8))
 
     def _decrypted(self, path: Path) -> bytes:
         assert self.decrypt is not None
@@ -63,7 +64,7 @@ class Files(Read):
         return bytes(data)
 
 
-class Texts(Sequence[Any]):
+class Texts:
     """A column of texts [], or [m] each: kept as they are, for an array of them is as wide as the longest."""
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -72,15 +73,7 @@ class Texts(Sequence[Any]):
     def __len__(self) -> int:
         return len(self._values)
 
-    @overload
-    def __getitem__(self, i: int) -> Array: ...
-
-    @overload
-    def __getitem__(self, i: slice) -> list[Array]: ...
-
-    def __getitem__(self, i: int | slice) -> Array | list[Array]:
-        if isinstance(i, slice):
-            return [np.array(v, np.str_) for v in self._values[i]]
+    def __getitem__(self, i: int) -> Array:
         return np.array(self._values[i], np.str_)
 
 
@@ -117,7 +110,7 @@ class _Job:
             if name in made:
                 columns.append(stack(made[name], name, chosen) if alike(made[name]) else made[name])
             else:
-                columns.append(column[chosen] if isinstance(column, np.ndarray) else [column[i] for i in chosen])
+                columns.append(taken(column, chosen))
         return Done(Rows(done, columns, chosen), error)
 
 
