@@ -58,8 +58,9 @@ class ImageFolderDataset(ClassesDataset):
         endings = None if given.extensions is None else [e.lower() for e in given.extensions]
         found: list[tuple[Path, int]] = []
         for name, label in self.classes.items():
-            inside = sorted(Path(at) / f for at, _, files in os.walk(folder / name) for f in files)
-            found += [(p, label) for p in inside if endings is None or p.suffix.lower() in endings]
+            inside = sorted((at, file) for at, _, files in os.walk(folder / name) for file in files)
+            wanted_files = (one for one in inside if endings is None or os.path.splitext(one[1])[1].lower() in endings)
+            found += [(Path(at, file), label) for at, file in wanted_files]
         images = Files([path for path, _ in found], given.decode, given.decrypt)
         return {"image": images, "label": np.array([label for _, label in found], np.int32)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,9 @@ def subfolders(folder: Path) -> list[Path]:
 
 def files_in(folder: Path, endings: Sequence[str] = ()) -> list[Path]:
     """The files in a folder, in the order of their names: all, or those with one of the endings."""
-    return sorted(p for p in folder.iterdir() if p.is_file() and (not endings or p.suffix in endings))
+    with os.scandir(folder) as inside:
+        there = [one.name for one in inside if one.is_file()]
+    return [folder / name for name in sorted(there) if not endings or os.path.splitext(name)[1] in endings]
 
 
 def by_folder(groups: Sequence[tuple[Path, int]], endings: Sequence[str], decode: bool, dtype: Any) -> dict[str, Any]:
