@@ -19,7 +19,7 @@ pytest.importorskip("PIL.Image")
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_sources.json").read_text())
 probe = recorder("ms_sources")
 
-#: Where MindSpore counts other rows than it gives: lines for sentences, lines that are not empty, files of other parts or classes.
+#: Where MindSpore counts other rows than it gives: lines for sentences, no empty lines, files of other parts or classes.
 MISCOUNTED = (
     "CoNLL2000Dataset",
     "UDPOSDataset",
