@@ -268,6 +268,12 @@ def test_texts_are_not_padded_to_the_longest(tmp_path):
     assert (sizes[0], max(sizes)) == (20, 2**22)
 
 
+def test_long_values(tmp_path):
+    folders.put(tmp_path, {"train.csv": f'"1","{"x" * 200_000}"\n'})
+    row = next(ds.YelpReviewDataset(tmp_path, "train").create_tuple_iterator(output_numpy=True))
+    assert len(row[1].item()) == 200_000
+
+
 def test_functions_that_write_to_what_they_get(root):
     """What a source holds is the same in each pass."""
 

@@ -16,6 +16,9 @@ from graphc.dataset.sources.line_files import FILES, LINES, LinesDataset
 from graphc.dataset.sources.parameters import CACHE, Parameter
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
+#: Values may be as long as this, more than Python's reader takes by itself.
+_LONGEST = 2**31 - 1
+
 
 class TextFileDataset(LinesDataset):
     """The lines of text files that are not empty, without their ends, in one column "text".
@@ -122,10 +125,13 @@ class CSVDataset(TextFileDataset):
 def csv_rows(owner: str, path: Path, delimiter: str = ",") -> list[tuple[int, list[str]]]:
     """(number of the line, values) of the rows of a CSV file that are not empty. DataError for what is none."""
     reader = csv.reader(io.StringIO(text_of(owner, path), newline=""), delimiter=delimiter, strict=True)
+    most = csv.field_size_limit(_LONGEST)
     try:
         return [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
         raise unfit(owner, path, f"is no CSV: {error}", reader.line_num) from error
+    finally:
+        csv.field_size_limit(most)
 
 
 def _typed(owner: str, path: Path, line: int, name: str, text: str, default: Any) -> Any:
