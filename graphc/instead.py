@@ -185,36 +185,13 @@ CELL = {
     **_names("use state_dict: it is MindSpore's own bookkeeping", "IGNORE_LIST T_destination"),
 }
 
-_FILES = (
-    "use GeneratorDataset over what reads the files, or ImageFolderDataset, MnistDataset, Cifar10Dataset, CSVDataset"
-)
-_TEXTS = "use TextFileDataset or CSVDataset of the files, or GeneratorDataset over what reads them"
-
-#: What of `mindspore.dataset` is left out: nearly all of it are readers of one published data set each.
+#: What of `mindspore.dataset` is left out.
 DATASET = {
-    **_names(
-        _FILES,
-        "Caltech101Dataset Caltech256Dataset CelebADataset CityscapesDataset CocoDataset DIV2KDataset EMnistDataset"
-        " FakeImageDataset FlickrDataset Flowers102Dataset Food101Dataset KITTIDataset KMnistDataset LFWDataset LSUNDataset"
-        " ManifestDataset OmniglotDataset PhotoTourDataset Places365Dataset QMnistDataset RenderedSST2Dataset SBDataset"
-        " SBUDataset STL10Dataset SUN397Dataset SVHNDataset SemeionDataset USPSDataset VOCDataset WIDERFaceDataset",
-    ),
-    **_names(
-        _TEXTS,
-        "AGNewsDataset AmazonReviewDataset CLUEDataset CoNLL2000Dataset DBpediaDataset EnWik9Dataset IMDBDataset"
-        " IWSLT2016Dataset IWSLT2017Dataset Multi30kDataset PennTreebankDataset SQuADDataset SST2Dataset SogouNewsDataset"
-        " UDPOSDataset WikiTextDataset YahooAnswersDataset YelpReviewDataset",
-    ),
-    **_names(
-        "use GeneratorDataset over what reads the sounds",
-        "CMUArcticDataset GTZANDataset LJSpeechDataset LibriTTSDataset SpeechCommandsDataset TedliumDataset YesNoDataset",
-    ),
     **_names(
         "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
         "MindDataset OBSMindDataset PaddedDataset",
     ),
     "TFRecordDataset": "use GeneratorDataset over what reads the records: TFRecord files are not read",
-    "RandomDataset": "use NumpySlicesDataset of numpy.random's arrays",
     "DatasetCache": "use the data set itself: samples that fit into memory are kept by NumpySlicesDataset",
     **_names(
         "use a Callback of the training: data sets have none", "DSCallback WaitedDSCallback sync_wait_for_dataset"

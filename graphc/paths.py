@@ -126,7 +126,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.dataset.vision.c_transforms": ("graphc.dataset.vision",),
     **_within(
         "mindspore.dataset.engine",
-        "datasets datasets_user_defined datasets_vision datasets_text datasets_standard_format samplers iterators",
+        "datasets datasets_user_defined datasets_vision datasets_text datasets_audio datasets_standard_format samplers iterators",
         _DATASETS,
     ),
     "mindspore.dataset.engine": _DATASETS,

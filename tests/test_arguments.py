@@ -43,6 +43,7 @@ _SAID = "that it has no effect is said once"
 _ONE = "with one process every group is this process"
 _COMMON = "what all samplers are asked, this one needs less"
 _SHAPE = "Python's or MindSpore's protocol gives it"
+_OTHERS = "an argument for other sources"
 _HOOK = "a hook gets the run, whether it looks at it or not"
 #: Parameters that nothing reads, by file, function and name.
 UNREAD = {
@@ -148,9 +149,32 @@ UNREAD = {
     "dataset/orders/samplers.py SubsetSampler.plan size": _COMMON,
     "dataset/orders/samplers.py WeightedRandomSampler.plan labels": _COMMON,
     "dataset/sources/generator.py _BatchedStream.task count": "batches come one at a time",
-    "dataset/sources/text.py _Lines.count labels": _COMMON,
-    "dataset/sources/text.py _Lines.plan labels": _COMMON,
-    "dataset/sources/text.py _Lines.plan size": _COMMON,
+    "dataset/sources/line_files.py _Lines.count labels": _COMMON,
+    "dataset/sources/line_files.py _Lines.plan labels": _COMMON,
+    **{
+        f"dataset/sources/line_files.py LinesDataset.{n}": _ABSTRACT for n in ("paths given", "rows path", "rows given")
+    },
+    "dataset/sources/line_files.py LinesDataset.fields given": _ABSTRACT,
+    **{f"dataset/sources/listed.py {n}": _ABSTRACT for n in ("ListedDataset.columns given", "Read.value i")},
+    "dataset/sources/mnist.py _IdxDataset.pairs given": _ABSTRACT,
+    **{
+        f"dataset/sources/parameters.py Described.{n}": _ABSTRACT
+        for n in ("__init__ args", "__init__ given", "build given")
+    },
+    # tests/dataset/test_sources.py looks whether each argument of a source is read.
+    **{
+        f"dataset/sources/published/{name}.{method} given": _OTHERS
+        for name in (
+            "lines.py CoNLL2000Dataset",
+            "lines.py SQuADDataset",
+            "small.py USPSDataset",
+            "tables.py _CsvDataset",
+        )
+        for method in ("fields", "rows")
+    },
+    **{f"dataset/sources/published/lines.py {name}Dataset.rows given": _OTHERS for name in ("EnWik9", "PennTreebank")},
+    "dataset/sources/published/lines.py _PairsDataset.fields given": _OTHERS,
+    "dataset/sources/text.py TextFileDataset.rows given": _OTHERS,
     "dataset/text/base.py EachText.of_text text": _ABSTRACT,
     "dataset/text/base.py Tokenizer.tokens text": _ABSTRACT,
     "dataset/transforms/base.py Transform.apply value": _ABSTRACT,

@@ -42,7 +42,71 @@ if TYPE_CHECKING:
     from graphc.dataset.sources.cifar import Cifar10Dataset, Cifar100Dataset
     from graphc.dataset.sources.generator import GeneratorDataset
     from graphc.dataset.sources.images import ImageFolderDataset
-    from graphc.dataset.sources.mnist import FashionMnistDataset, MnistDataset
+    from graphc.dataset.sources.mnist import (
+        EMnistDataset,
+        FashionMnistDataset,
+        KMnistDataset,
+        MnistDataset,
+        QMnistDataset,
+    )
+    from graphc.dataset.sources.published.boxes import KITTIDataset, VOCDataset, WIDERFaceDataset
+    from graphc.dataset.sources.published.coco import CocoDataset
+    from graphc.dataset.sources.published.described import (
+        CelebADataset,
+        FlickrDataset,
+        LFWDataset,
+        ManifestDataset,
+        SBUDataset,
+    )
+    from graphc.dataset.sources.published.folders import (
+        Caltech256Dataset,
+        Food101Dataset,
+        LSUNDataset,
+        OmniglotDataset,
+        Places365Dataset,
+        RenderedSST2Dataset,
+        SUN397Dataset,
+    )
+    from graphc.dataset.sources.published.lines import (
+        CoNLL2000Dataset,
+        EnWik9Dataset,
+        IMDBDataset,
+        IWSLT2016Dataset,
+        IWSLT2017Dataset,
+        Multi30kDataset,
+        PennTreebankDataset,
+        SQuADDataset,
+        UDPOSDataset,
+        WikiTextDataset,
+    )
+    from graphc.dataset.sources.published.made_up import FakeImageDataset, RandomDataset
+    from graphc.dataset.sources.published.matlab_sets import (
+        Caltech101Dataset,
+        Flowers102Dataset,
+        SBDataset,
+        SVHNDataset,
+    )
+    from graphc.dataset.sources.published.scenes import CityscapesDataset, DIV2KDataset, PhotoTourDataset
+    from graphc.dataset.sources.published.small import SemeionDataset, STL10Dataset, USPSDataset
+    from graphc.dataset.sources.published.speech import (
+        CMUArcticDataset,
+        GTZANDataset,
+        LibriTTSDataset,
+        LJSpeechDataset,
+        SpeechCommandsDataset,
+        TedliumDataset,
+        YesNoDataset,
+    )
+    from graphc.dataset.sources.published.tables import (
+        AGNewsDataset,
+        AmazonReviewDataset,
+        CLUEDataset,
+        DBpediaDataset,
+        SogouNewsDataset,
+        SST2Dataset,
+        YahooAnswersDataset,
+        YelpReviewDataset,
+    )
     from graphc.dataset.sources.text import CSVDataset, TextFileDataset
 
 #: Names by module: what reads images or starts workers is imported when it is first asked for.
@@ -65,18 +129,117 @@ _LAZY = {
     "sources.cifar": "Cifar10Dataset Cifar100Dataset",
     "sources.generator": "GeneratorDataset",
     "sources.images": "ImageFolderDataset",
-    "sources.mnist": "FashionMnistDataset MnistDataset",
+    "sources.mnist": "EMnistDataset FashionMnistDataset KMnistDataset MnistDataset QMnistDataset",
+    "sources.published.boxes": "KITTIDataset VOCDataset WIDERFaceDataset",
+    "sources.published.coco": "CocoDataset",
+    "sources.published.described": "CelebADataset FlickrDataset LFWDataset ManifestDataset SBUDataset",
+    "sources.published.folders": "Caltech256Dataset Food101Dataset LSUNDataset OmniglotDataset Places365Dataset"
+    " RenderedSST2Dataset SUN397Dataset",
+    "sources.published.lines": "CoNLL2000Dataset EnWik9Dataset IMDBDataset IWSLT2016Dataset IWSLT2017Dataset Multi30kDataset"
+    " PennTreebankDataset SQuADDataset UDPOSDataset WikiTextDataset",
+    "sources.published.made_up": "FakeImageDataset RandomDataset",
+    "sources.published.matlab_sets": "Caltech101Dataset Flowers102Dataset SBDataset SVHNDataset",
+    "sources.published.scenes": "CityscapesDataset DIV2KDataset PhotoTourDataset",
+    "sources.published.small": "STL10Dataset SemeionDataset USPSDataset",
+    "sources.published.speech": "CMUArcticDataset GTZANDataset LJSpeechDataset LibriTTSDataset SpeechCommandsDataset"
+    " TedliumDataset YesNoDataset",
+    "sources.published.tables": "AGNewsDataset AmazonReviewDataset CLUEDataset DBpediaDataset SST2Dataset SogouNewsDataset"
+    " YahooAnswersDataset YelpReviewDataset",
     "sources.text": "CSVDataset TextFileDataset",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in (names or module).split()}
 
 __all__ = [
-    "BatchDataset", "BatchInfo", "CSVDataset", "Cifar10Dataset", "Cifar100Dataset", "Dataset", "Digits", "DigitsDataset",
-    "DistributedSampler", "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "IterSampler", "LineReader",
+    "AGNewsDataset",
+    "AmazonReviewDataset",
+    "BatchDataset",
+    "BatchInfo",
+    "CLUEDataset",
+    "CMUArcticDataset",
+    "CSVDataset",
+    "Caltech101Dataset",
+    "Caltech256Dataset",
+    "CelebADataset",
+    "Cifar10Dataset",
+    "Cifar100Dataset",
+    "CityscapesDataset",
+    "CoNLL2000Dataset",
+    "CocoDataset",
+    "DBpediaDataset",
+    "DIV2KDataset",
+    "Dataset",
+    "Digits",
+    "DigitsDataset",
+    "DistributedSampler",
+    "EMnistDataset",
+    "EnWik9Dataset",
+    "FakeImageDataset",
+    "FashionMnistDataset",
+    "FlickrDataset",
+    "Flowers102Dataset",
+    "Food101Dataset",
+    "GTZANDataset",
+    "GeneratorDataset",
+    "IMDBDataset",
+    "IWSLT2016Dataset",
+    "IWSLT2017Dataset",
+    "ImageFolderDataset",
+    "IterSampler",
+    "KITTIDataset",
+    "KMnistDataset",
+    "LFWDataset",
+    "LJSpeechDataset",
+    "LSUNDataset",
+    "LibriTTSDataset",
+    "LineReader",
+    "ManifestDataset",
     "MnistDataset",
-    "NumpySlicesDataset", "PKSampler", "PaddedBatchDataset", "RandomSampler", "Sampler", "Schema", "SequentialSampler",
-    "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TextFileDataset", "WeightedRandomSampler", "config", "load_digits",
-    "rng", "text", "transforms", "vision", "zip",
+    "Multi30kDataset",
+    "NumpySlicesDataset",
+    "OmniglotDataset",
+    "PKSampler",
+    "PaddedBatchDataset",
+    "PennTreebankDataset",
+    "PhotoTourDataset",
+    "Places365Dataset",
+    "QMnistDataset",
+    "RandomDataset",
+    "RandomSampler",
+    "RenderedSST2Dataset",
+    "SBDataset",
+    "SBUDataset",
+    "SQuADDataset",
+    "SST2Dataset",
+    "STL10Dataset",
+    "SUN397Dataset",
+    "SVHNDataset",
+    "Sampler",
+    "Schema",
+    "SemeionDataset",
+    "SequentialSampler",
+    "Shuffle",
+    "SogouNewsDataset",
+    "SpeechCommandsDataset",
+    "SubsetRandomSampler",
+    "SubsetSampler",
+    "TedliumDataset",
+    "TextFileDataset",
+    "UDPOSDataset",
+    "USPSDataset",
+    "VOCDataset",
+    "WIDERFaceDataset",
+    "WeightedRandomSampler",
+    "WikiTextDataset",
+    "YahooAnswersDataset",
+    "YelpReviewDataset",
+    "YesNoDataset",
+    "config",
+    "load_digits",
+    "rng",
+    "text",
+    "transforms",
+    "vision",
+    "zip",
 ]  # fmt: skip
 
 accept(globals(), ("Digits", "load_digits"), __name__)

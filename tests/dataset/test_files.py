@@ -118,7 +118,7 @@ def test_images_in_folders(folder):
     decoded = files.map(ds.vision.Decode(), "image").batch(4)
     assert next(decoded.create_dict_iterator(output_numpy=True))["image"].shape == (4, 4, 5, 3)
     assert labels(ds.ImageFolderDataset(folder, class_indexing={"b": 7})) == [7, 7]
-    with pytest.raises(DataError, match="no folder 'z'"):
+    with pytest.raises(DataError, match=r"no folder .*z'"):
         ds.ImageFolderDataset(folder, class_indexing={"z": 1})
     with pytest.raises(DataError, match="no images"):
         ds.ImageFolderDataset(folder, extensions=[".jpg"])
@@ -145,7 +145,7 @@ def test_lines_of_text(tmp_path):
 
     whole = ["a1", "a2", "a3 ", "b1", "b2", "ünï", "c2"]
     assert lines(shuffle=False) == whole
-    assert [lines(shuffle=False, num_shards=2, shard_id=k) for k in (0, 1)] == [whole[:4], whole[4:]]
+    assert [lines(shuffle=False, num_shards=2, shard_id=k) for k in (0, 1)] == [whole[:4], [*whole[4:], whole[0]]]
     assert lines(shuffle=False, num_samples=2) == whole[:2]
     ds.config.set_seed(1)
     files = lines(shuffle=ds.Shuffle.FILES)

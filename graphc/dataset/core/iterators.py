@@ -43,7 +43,8 @@ class DatasetIterator:
         if epochs == 0:
             raise ArgumentValueError(f"{owner}: num_epochs must be -1 or more than 0, got 0", loc=user_loc())
         self._names = dataset.get_col_names()
-        self._chosen = self._names if columns is None else columns
+        # What begins so is for those who rename it, as in MindSpore.
+        self._chosen = [n for n in self._names if not n.startswith("_meta-")] if columns is None else columns
         self._places = [self._names.index(c) for c in self._chosen]
         self._epochs, self._numpy, self._title = epochs, output_numpy, dataset.title()
         state = dataset.taken_state() or {"epoch": 0, "position": 0, "seed": config.drawn_seed()}

@@ -126,6 +126,23 @@ def shuffled(values: Array, generator: Mt19937) -> Array:
     return np.array(order, np.int64)
 
 
+def buffered(values: Array, size: int, generator: Mt19937_64) -> Array:
+    """[n]: MindSpore's ShuffleOp. From a buffer of `size` values one is drawn, the last takes its place, the next comes last."""
+    inside = values[:size].tolist()
+    drawn = []
+    numbers = generator.use(len(values)).tolist()
+    for number, arriving in zip(numbers, values[size:].tolist(), strict=False):
+        place = number % size
+        drawn.append(inside[place])
+        inside[place], inside[-1] = inside[-1], arriving
+    for number in numbers[len(drawn) :]:
+        place = number % len(inside)
+        drawn.append(inside[place])
+        inside[place] = inside[-1]
+        inside.pop()
+    return np.array(drawn, np.int64)
+
+
 def canonical(generator: Mt19937, count: int) -> Array:
     """float64 [count] in [0, 1): std::generate_canonical of two numbers each."""
     raw = generator.use(2 * count).astype(np.float64).reshape(-1, 2)

@@ -32,10 +32,22 @@ class ArrayDataset(MappableDataset):
         return held if isinstance(held, np.ndarray) else super().labels(column)
 
     def open(self, run: Run) -> Stream:
-        return _ArrayStream(self._arrays, self.order(run.seed))
+        return ArrayStream(self._arrays, self.order(run.seed))
 
 
-class _ArrayStream(Stream):
+def taken(column: Column, chosen: Array) -> Any:
+    """The rows of a column that are chosen, at least one, in memory of their own: functions of users' may write to them."""
+    if not isinstance(column, np.ndarray):
+        return [column[i].copy() for i in chosen.tolist()]
+    first, last = int(chosen[0]), int(chosen[-1])
+    if last - first + 1 == len(chosen) and bool((np.diff(chosen) == 1).all()):
+        return column[first : last + 1].copy()
+    return column.take(chosen, axis=0)
+
+
+class ArrayStream(Stream):
+    """Rows that are gathered from columns, one `take` for each array."""
+
     def __init__(self, arrays: Sequence[Column], order: Order) -> None:
         self._arrays, self._order = arrays, order
 
@@ -46,14 +58,7 @@ class _ArrayStream(Stream):
         chosen = self._order.take(count)
         if not len(chosen):
             return None
-        first, last = int(chosen[0]), int(chosen[-1])
-        if last - first + 1 == len(chosen) and bool((np.diff(chosen) == 1).all()):
-            columns: list[Any] = [a[first : last + 1].copy() for a in self._arrays]
-        else:
-            columns = [
-                a.take(chosen, axis=0) if isinstance(a, np.ndarray) else [a[i] for i in chosen] for a in self._arrays
-            ]
-        return Rows(len(chosen), columns, chosen)
+        return Rows(len(chosen), [taken(a, chosen) for a in self._arrays], chosen)
 
     def skip(self, count: int) -> int:
         return self._order.skip(count)

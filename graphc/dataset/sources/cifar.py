@@ -7,68 +7,46 @@ from typing import Any
 
 import numpy as np
 
-from graphc.dataset.sources.arrays import ArrayDataset
-from graphc.dataset.sources.files import directory, no_cache, read_whole, usage_of
-from graphc.dataset.sources.source import chosen_sampler
-from graphc.errors import DataError, user_loc
+from graphc.dataset.sources.files import read_whole, unfit
+from graphc.dataset.sources.listed import ListedDataset
+from graphc.dataset.sources.parameters import CACHE, DIRECTORY, READING, SHARDS, usage
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _PIXELS = 3 * 32 * 32
 
 
-class _CifarDataset(ArrayDataset):
+class _CifarDataset(ListedDataset):
     """What both have in common: files, how many bytes of labels stand before each image, and their names."""
 
+    parameters = (DIRECTORY, usage("all", "train", "test"), *READING, *SHARDS, CACHE)
     train: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     label_names: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        dataset_dir: str,
-        usage: str | None = None,
-        num_samples: int | None = None,
-        num_parallel_workers: int | None = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: None = None,
-    ) -> None:
-        owner = type(self).__name__
-        no_cache(owner, cache)
-        folder = directory(owner, dataset_dir)
-        train, test = usage_of(owner, usage)
-        files = (*(self.train if train else ()), *(self.test if test else ()))
-        rows = np.concatenate([self._rows(owner, folder / name) for name in files])
-        labels = len(self.label_names)
-        images = rows[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-        columns = {"image": np.ascontiguousarray(images)}
-        for k, name in enumerate(self.label_names):
-            columns[name] = rows[:, k].astype(np.uint32)
-        chosen = chosen_sampler(owner, num_samples, shuffle, sampler, num_shards, shard_id)
-        super().__init__(columns, num_parallel_workers, chosen)
+    def columns(self, given: Any) -> dict[str, Any]:
+        files = (*(self.train if given.usage != "test" else ()), *(self.test if given.usage != "train" else ()))
+        rows = np.concatenate([self._rows(given.dataset_dir / name) for name in files])
+        images = rows[:, len(self.label_names) :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+        labels = {name: rows[:, k].astype(np.uint32) for k, name in enumerate(self.label_names)}
+        return {"image": np.ascontiguousarray(images), **labels}
 
-    def _rows(self, owner: str, path: Path) -> Array:
+    def _rows(self, path: Path) -> Array:
+        owner, size = type(self).__name__, len(self.label_names) + _PIXELS
         data = np.frombuffer(read_whole(owner, path), np.uint8)
-        size = len(self.label_names) + _PIXELS
         if not len(data) or len(data) % size:
-            raise DataError(
-                f"{owner}: {path.name} has {len(data)} bytes, which is no multiple of {size}",
-                code="GC205",
-                loc=user_loc(),
-                help="the binary version is read, not the one for Python",
-            )
+            error = unfit(owner, path, f"has {len(data)} bytes, which is no multiple of {size}")
+            error.help = "the binary version is read, not the one for Python"
+            raise error
         return data.reshape(-1, size)
 
 
 class Cifar10Dataset(_CifarDataset):
     """Images uint8 [32, 32, 3] and labels uint32 of ten classes.
 
-    dataset_dir: where data_batch_1.bin .. data_batch_5.bin and test_batch.bin are, the binary version. usage: "train", "test", or
-    "all", as None is. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which images, in which order.
-    num_parallel_workers has no effect on arrays; cache must be None. DataError for files that are missing, cut off or
+    dataset_dir: where data_batch_1.bin .. data_batch_5.bin and test_batch.bin are, the binary version. usage: "train", "test",
+    or "all", as None is. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which images, in which
+    order. num_parallel_workers has no effect on arrays; cache must be None. DataError for files that are missing, cut off or
     something else.
     """
 

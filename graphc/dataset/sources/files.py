@@ -6,30 +6,27 @@ import os
 from pathlib import Path
 from typing import Any
 
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 
-def directory(owner: str, value: Any) -> Path:
-    """A directory that is there; ArgumentTypeError or ArgumentValueError else."""
+def directory(owner: str, name: str, value: Any) -> Path:
+    """A directory that is there; ArgumentTypeError or ArgumentValueError else. name: the argument's."""
     if not isinstance(value, (str, os.PathLike)):
-        raise ArgumentTypeError(f"{owner}: dataset_dir must be a path, got {type(value).__name__}", loc=user_loc())
+        raise ArgumentTypeError(f"{owner}: {name} must be a path, got {type(value).__name__}", loc=user_loc())
     path = Path(value)
     if not path.is_dir():
         raise ArgumentValueError(f"{owner}: there is no directory {str(path)!r}", code="GC205", loc=user_loc())
     return path
 
 
-def usage_of(owner: str, value: Any) -> tuple[bool, bool]:
-    """Whether files of training and of testing are read: "train", "test", "all" or None."""
-    if value not in (None, "train", "test", "all"):
-        raise ArgumentValueError(f"{owner}: usage must be 'train', 'test' or 'all', got {value!r}", loc=user_loc())
-    return value != "test", value != "train"
-
-
-def no_cache(owner: str, cache: Any) -> None:
-    """MindSpore's cache is a server of its own, which there is none of here."""
-    only(owner, "cache", cache, None)
+def a_file(owner: str, name: str, value: Any) -> Path:
+    """A file that is there; ArgumentTypeError or ArgumentValueError else. name: the argument's."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise ArgumentTypeError(f"{owner}: {name} must be a path, got {type(value).__name__}", loc=user_loc())
+    path = Path(value)
+    if not path.is_file():
+        raise ArgumentValueError(f"{owner}: there is no file {str(path)!r}", code="GC205", loc=user_loc())
+    return path
 
 
 def read_whole(owner: str, path: Path) -> bytes:
@@ -43,3 +40,37 @@ def read_whole(owner: str, path: Path) -> bytes:
             loc=user_loc(),
             details=[f"in {path.parent}"],
         ) from error
+
+
+def text_of(owner: str, path: Path) -> str:
+    """The text of a file in UTF-8. DataError if it is missing or is something else."""
+    try:
+        return read_whole(owner, path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{owner}: {path.name} is no UTF-8 text: {error.reason} at byte {error.start}", code="GC205", loc=user_loc()
+        ) from error
+
+
+def lines_of(owner: str, path: Path) -> list[str]:
+    """The lines of a text file, without what ends them; the last one counts if there is something in it."""
+    text = text_of(owner, path)
+    if "\0" in text:
+        raise unfit(owner, path, "is no text: there is a zero in it")
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def unfit(owner: str, path: Path, why: str, line: int | None = None) -> DataError:
+    """The error of a file that is not what it should be. line: where, counted from 1."""
+    place = path.name if line is None else f"{path.name}:{line}"
+    return DataError(f"{owner}: {place} {why}", code="GC205", loc=user_loc(), details=[f"in {path.parent}"])
+
+
+def folder_in(owner: str, path: Path) -> Path:
+    """A folder of the data set that must be there. DataError else."""
+    if not path.is_dir():
+        raise DataError(f"{owner}: there is no folder {str(path)!r}", code="GC205", loc=user_loc())
+    return path

@@ -1,4 +1,6 @@
-"""MNIST and Fashion-MNIST from their four files (Y. LeCun et al.: yann.lecun.com/exdb/mnist; H. Xiao et al., 2017)."""
+"""MNIST and its relatives from IDX files (Y. LeCun et al.: yann.lecun.com/exdb/mnist; H. Xiao et al., 2017; T. Clanuwat et al.,
+2018; G. Cohen et al., 2017; C. Yadav and L. Bottou, 2019).
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,32 @@ from typing import Any
 
 import numpy as np
 
-from graphc.dataset.sources.arrays import ArrayDataset
-from graphc.dataset.sources.files import directory, no_cache, read_whole, usage_of
-from graphc.dataset.sources.source import chosen_sampler
+from graphc.dataset.sources.files import read_whole, unfit
+from graphc.dataset.sources.listed import ListedDataset
+from graphc.dataset.sources.parameters import CACHE, DIRECTORY, READING, REQUIRED, SHARDS, choice, flag, usage
 from graphc.errors import DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: First numbers of the files: bytes, in so many axes.
-_LABELS, _IMAGES = 0x00000801, 0x00000803
+#: First numbers of the files: bytes, in one and in three axes; int32, in two.
+_LABELS, _IMAGES, _RECORDS = 0x00000801, 0x00000803, 0x00000C02
 
 
-class MnistDataset(ArrayDataset):
+class _IdxDataset(ListedDataset):
+    """Images and labels from pairs of files."""
+
+    def pairs(self, given: Any) -> list[str]:
+        """What the names of the pairs of files begin with."""
+        raise NotImplementedError
+
+    def columns(self, given: Any) -> dict[str, Any]:
+        owner = type(self).__name__
+        parts = [_pair(owner, given.dataset_dir, name, "labels-idx1-ubyte", _LABELS) for name in self.pairs(given)]
+        images, labels = (np.concatenate(a) if len(a) > 1 else a[0] for a in zip(*parts, strict=True))
+        return {"image": images[..., None], "label": labels.astype(np.uint32)}
+
+
+class MnistDataset(_IdxDataset):
     """Images uint8 [28, 28, 1] and labels uint32 of handwritten digits.
 
     dataset_dir: where train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k are. usage: "train", "test", or
@@ -28,36 +44,73 @@ class MnistDataset(ArrayDataset):
     DataError for files that are missing, cut off or something else.
     """
 
-    def __init__(
-        self,
-        dataset_dir: str,
-        usage: str | None = None,
-        num_samples: int | None = None,
-        num_parallel_workers: int | None = None,
-        shuffle: bool | None = None,
-        sampler: Any = None,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: None = None,
-    ) -> None:
-        owner = type(self).__name__
-        no_cache(owner, cache)
-        folder = directory(owner, dataset_dir)
-        train, test = usage_of(owner, usage)
-        parts = [_pair(owner, folder, name) for name, wanted in (("t10k", test), ("train", train)) if wanted]
-        images, labels = (np.concatenate(a) if len(a) > 1 else a[0] for a in zip(*parts, strict=True))
-        columns = {"image": images[..., None], "label": labels.astype(np.uint32)}
-        chosen = chosen_sampler(owner, num_samples, shuffle, sampler, num_shards, shard_id)
-        super().__init__(columns, num_parallel_workers, chosen)
+    parameters = (DIRECTORY, usage("all", "train", "test"), *READING, *SHARDS, CACHE)
+
+    def pairs(self, given: Any) -> list[str]:
+        return [name for name, part in (("t10k", "test"), ("train", "train")) if given.usage in (part, "all")]
 
 
 class FashionMnistDataset(MnistDataset):
     """Images uint8 [28, 28, 1] and labels uint32 of clothes: files and parameters are those of MnistDataset."""
 
 
-def _pair(owner: str, folder: Path, name: str) -> tuple[Array, Array]:
+class KMnistDataset(MnistDataset):
+    """Images uint8 [28, 28, 1] and labels uint32 of Japanese letters: files and parameters are those of MnistDataset."""
+
+
+class EMnistDataset(_IdxDataset):
+    """Images uint8 [28, 28, 1] and labels uint32 of letters and digits, lying on their sides, as in the files.
+
+    dataset_dir: where emnist-NAME-train-images-idx3-ubyte, emnist-NAME-train-labels-idx1-ubyte and the same of test are. name:
+    "byclass", "bymerge", "balanced", "letters", "digits" or "mnist". The other parameters are those of MnistDataset.
+    """
+
+    parameters = (
+        DIRECTORY,
+        choice("name", REQUIRED, "byclass", "bymerge", "balanced", "letters", "digits", "mnist"),
+        usage("all", "train", "test"),
+        *READING,
+        *SHARDS,
+        CACHE,
+    )
+
+    def pairs(self, given: Any) -> list[str]:
+        return [f"emnist-{given.name}-{part}" for part in ("test", "train") if given.usage in (part, "all")]
+
+
+class QMnistDataset(ListedDataset):
+    """Images uint8 [28, 28, 1] of handwritten digits and labels uint32, or all that is known of each, uint32 [8].
+
+    dataset_dir: where qmnist-train-images-idx3-ubyte, qmnist-train-labels-idx2-int, the same of qmnist-test and of xnist are.
+    usage: "train", "test", its first 10000 images "test10k" or the others "test50k", "nist", or "all", as None is: training,
+    test and nist. compat: the digit alone, but if it is None. The other parameters are those of MnistDataset.
+    """
+
+    parameters = (
+        DIRECTORY,
+        usage("all", "train", "test", "test10k", "test50k", "nist"),
+        flag("compat", True),
+        *READING,
+        *SHARDS,
+        CACHE,
+    )
+
+    def columns(self, given: Any) -> dict[str, Any]:
+        owner = type(self).__name__
+        heads = {"train": ["qmnist-train"], "nist": ["xnist"], "all": ["qmnist-train", "qmnist-test", "xnist"]}
+        parts = [
+            _pair(owner, given.dataset_dir, name, "labels-idx2-int", _RECORDS)
+            for name in heads.get(given.usage, ["qmnist-test"])
+        ]
+        part = {"test10k": slice(0, 10000), "test50k": slice(10000, None)}.get(given.usage, slice(None))
+        images, records = (np.concatenate(a)[part] for a in zip(*parts, strict=True))
+        labels = records[:, 0] if given.compat else records
+        return {"image": images[..., None], "label": labels.astype(np.uint32)}
+
+
+def _pair(owner: str, folder: Path, name: str, ending: str, magic: int) -> tuple[Array, Array]:
     images = _values(owner, folder / f"{name}-images-idx3-ubyte", _IMAGES)
-    labels = _values(owner, folder / f"{name}-labels-idx1-ubyte", _LABELS)
+    labels = _values(owner, folder / f"{name}-{ending}", magic)
     if len(images) != len(labels):
         raise DataError(
             f"{owner}: there are {len(images)} images and {len(labels)} labels of {name}", code="GC205", loc=user_loc()
@@ -66,16 +119,16 @@ def _pair(owner: str, folder: Path, name: str) -> tuple[Array, Array]:
 
 
 def _values(owner: str, path: Path, magic: int) -> Array:
-    """uint8 [n] or [n, rows, columns] of an IDX file."""
+    """The numbers of an IDX file, in their shape: bytes, or integers of four bytes."""
     data = read_whole(owner, path)
     axes = magic & 0xFF
+    kind, size = (">i4", 4) if magic == _RECORDS else ("u1", 1)
     head = 4 * (1 + axes)
     if len(data) < head or struct.unpack(">I", data[:4])[0] != magic:
-        raise DataError(f"{owner}: {path.name} is no IDX file of bytes in {axes} axes", code="GC205", loc=user_loc())
+        of = "integers" if size == 4 else "bytes"
+        raise unfit(owner, path, f"is no IDX file of {of} in {axes} axes")
     shape = struct.unpack(f">{axes}I", data[4:head])
-    wanted = head + int(np.prod(shape, dtype=object))
+    wanted = head + size * int(np.prod(shape, dtype=object))
     if len(data) != wanted:
-        raise DataError(
-            f"{owner}: {path.name} has {len(data)} bytes, its head says {wanted}", code="GC205", loc=user_loc()
-        )
-    return np.frombuffer(data, np.uint8, offset=head).reshape(shape)
+        raise unfit(owner, path, f"has {len(data)} bytes, its head says {wanted}")
+    return np.frombuffer(data, kind, offset=head).reshape(shape)

@@ -3,157 +3,64 @@
 from __future__ import annotations
 
 import csv
-import glob
 import io
-import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphc.dataset.checks import integer, names
-from graphc.dataset.orders.mersenne import Mt19937, shuffled
-from graphc.dataset.orders.samplers import BuiltinSampler, Labels, Plan
-from graphc.dataset.shuffle import Shuffle
-from graphc.dataset.sources.arrays import ArrayDataset
-from graphc.dataset.sources.files import no_cache, read_whole
-from graphc.dataset.sources.source import check_shards
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.dataset.checks import names
+from graphc.dataset.sources.files import lines_of, text_of, unfit
+from graphc.dataset.sources.line_files import FILES, LINES, LinesDataset
+from graphc.dataset.sources.parameters import CACHE, Parameter
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
-Array = np.ndarray[Any, np.dtype[Any]]
+#: Values may be as long as this, more than Python's reader takes by itself.
+_LONGEST = 2**31 - 1
 
 
-class _Lines(BuiltinSampler):
-    """Rows of files: files in order or mixed, rows too, and of those the share of one of several."""
-
-    def __init__(self, ends: list[int], shuffle: Shuffle, shards: int, shard: int, num_samples: int | None) -> None:
-        super().__init__(num_samples)
-        self._ends, self._shuffle, self._shards, self._shard = ends, shuffle, shards, shard
-
-    def is_shuffled(self) -> bool:
-        return self._shuffle is not Shuffle.FALSE
-
-    def is_sharded(self) -> bool:
-        return self._shards > 1
-
-    def count(self, size: int, labels: Labels) -> int:
-        return self._at_most(len(self._share(np.arange(size))))
-
-    def _share(self, order: Array) -> Array:
-        each = -(-len(order) // self._shards)
-        return order[self._shard * each : (self._shard + 1) * each]
-
-    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
-        starts = [0, *self._ends[:-1]]
-        turn = -1
-
-        def next_pass() -> Array:
-            nonlocal turn
-            turn += 1
-            files = np.arange(len(starts))
-            if self._shuffle is not Shuffle.FALSE:
-                files = shuffled(files, Mt19937(seed + turn))
-            share = self._share(np.concatenate([np.arange(starts[f], self._ends[f]) for f in files]))
-            if self._shuffle is Shuffle.GLOBAL:
-                share = shuffled(share, Mt19937(seed + turn))
-            return share[: self._at_most(len(share))]
-
-        return next_pass
-
-
-def _mixed(owner: str, shuffle: Any) -> Shuffle:
-    """How rows are mixed: a bool, Shuffle.GLOBAL or Shuffle.FILES."""
-    if isinstance(shuffle, bool):
-        return Shuffle.GLOBAL if shuffle else Shuffle.FALSE
-    if not isinstance(shuffle, Shuffle):
-        raise ArgumentTypeError(
-            f"{owner}: shuffle must be a bool or a Shuffle, got {type(shuffle).__name__}", loc=user_loc()
-        )
-    if shuffle not in (Shuffle.GLOBAL, Shuffle.FILES, Shuffle.FALSE):
-        raise ArgumentValueError(
-            f"{owner}: shuffle must be a bool, Shuffle.GLOBAL or Shuffle.FILES, got {shuffle}", loc=user_loc()
-        )
-    return shuffle
-
-
-def _paths(owner: str, dataset_files: Any) -> list[Path]:
-    """Files of a path or a list of paths, which may be patterns; in the order of their names."""
-    given = [dataset_files] if isinstance(dataset_files, (str, os.PathLike)) else dataset_files
-    if not isinstance(given, (list, tuple)) or not given:
-        raise ArgumentTypeError(f"{owner}: dataset_files must be a path or a list of paths", loc=user_loc())
-    found: list[str] = []
-    for pattern in given:
-        if not isinstance(pattern, (str, os.PathLike)):
-            raise ArgumentTypeError(
-                f"{owner}: dataset_files must be paths, one is {type(pattern).__name__}", loc=user_loc()
-            )
-        matching = glob.glob(os.fspath(pattern)) or ([os.fspath(pattern)] if os.path.isfile(pattern) else [])
-        if not matching:
-            raise ArgumentValueError(f"{owner}: there is no file {os.fspath(pattern)!r}", code="GC205", loc=user_loc())
-        found += matching
-    return [Path(p) for p in sorted(found)]
-
-
-def _text(owner: str, path: Path) -> str:
-    try:
-        return read_whole(owner, path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{owner}: {path.name} is no UTF-8 text: {error.reason} at byte {error.start}", code="GC205", loc=user_loc()
-        ) from error
-
-
-class _TextDataset(ArrayDataset):
-    """What both have in common: columns made of rows of files."""
-
-    def _fill(
-        self,
-        owner: str,
-        columns: dict[str, Array],
-        ends: list[int],
-        shuffle: Any,
-        num_samples: int | None,
-        num_shards: int | None,
-        shard_id: int | None,
-        workers_: int | None,
-    ) -> None:
-        check_shards(owner, num_shards, shard_id)
-        number = None if num_samples is None else integer(owner, "num_samples", num_samples, 0) or None
-        lines = _Lines(ends, _mixed(owner, shuffle), num_shards or 1, shard_id or 0, number)
-        ArrayDataset.__init__(self, columns, workers_, lines)
-
-
-class TextFileDataset(_TextDataset):
+class TextFileDataset(LinesDataset):
     """The lines of text files that are not empty, without their ends, in one column "text".
 
     dataset_files: a path, or several; they may be patterns. Files come in the order of their names. shuffle: Shuffle.GLOBAL or
     True mixes files and lines, Shuffle.FILES the order of files only, False nothing. num_shards, shard_id: one of so many
-    shares of lines that follow each other. num_samples: at most so many lines. num_parallel_workers has no effect on text
-    that is read at once; cache must be None.
+    shares of lines that follow each other, of one size: the last ones begin again with the first line. num_samples: at most so
+    many lines, the first ones. num_parallel_workers has no effect on text that is read at once; cache must be None.
     """
 
-    def __init__(
-        self,
-        dataset_files: Any,
-        num_samples: int | None = None,
-        num_parallel_workers: int | None = None,
-        shuffle: Any = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: None = None,
-    ) -> None:
-        owner = "TextFileDataset"
-        no_cache(owner, cache)
-        lines: list[str] = []
-        ends: list[int] = []
-        for path in _paths(owner, dataset_files):
-            lines += [line for line in _text(owner, path).split("\n") if line]
-            ends.append(len(lines))
-        columns = {"text": np.array(lines, np.str_)}
-        self._fill(owner, columns, ends, shuffle, num_samples, num_shards, shard_id, num_parallel_workers)
+    parameters: tuple[Parameter, ...] = (FILES, *LINES, CACHE)
+
+    def paths(self, given: Any) -> list[Path]:
+        found: list[Path] = given.dataset_files
+        return found
+
+    def rows(self, path: Path, given: Any) -> list[Sequence[Any]]:
+        return [(line,) for line in text_of(type(self).__name__, path).split("\n") if line]
 
 
-class CSVDataset(_TextDataset):
+def _delimiter(owner: str, name: str, value: Any) -> str:
+    if not isinstance(value, str) or len(value) != 1 or value in '"\r\n':
+        raise ArgumentValueError(f"{owner}: {name} must be one character, not a quote, got {value!r}", loc=user_loc())
+    return value
+
+
+def _column_names(owner: str, name: str, value: Any) -> list[str] | None:
+    return None if value is None else names(owner, name, value)
+
+
+def _defaults(owner: str, name: str, value: Any) -> list[Any] | None:
+    if value is not None and not isinstance(value, list):
+        raise ArgumentTypeError(f"{owner}: {name} must be a list", loc=user_loc())
+    for default in value or ():
+        if isinstance(default, bool) or not isinstance(default, (int, float, str)):
+            raise ArgumentTypeError(
+                f"{owner}: {name} must be ints, floats or texts, one is {default!r}", loc=user_loc()
+            )
+    return value
+
+
+class CSVDataset(TextFileDataset):
     """The rows of CSV files, a column for each of theirs.
 
     dataset_files: a path, or several; they may be patterns. field_delim: one character between values, which may stand in
@@ -163,98 +70,76 @@ class CSVDataset(_TextDataset):
     value of another type.
     """
 
-    def __init__(
-        self,
-        dataset_files: Any,
-        field_delim: str = ",",
-        column_defaults: list[Any] | None = None,
-        column_names: list[str] | None = None,
-        num_samples: int | None = None,
-        num_parallel_workers: int | None = None,
-        shuffle: Any = Shuffle.GLOBAL,
-        num_shards: int | None = None,
-        shard_id: int | None = None,
-        cache: None = None,
-    ) -> None:
-        owner = "CSVDataset"
-        no_cache(owner, cache)
-        if not isinstance(field_delim, str) or len(field_delim) != 1 or field_delim in '"\r\n':
+    parameters = (
+        FILES,
+        Parameter("field_delim", ",", _delimiter),
+        Parameter("column_defaults", None, _defaults),
+        Parameter("column_names", None, _column_names),
+        *LINES,
+        CACHE,
+    )
+
+    def fields(self, given: Any) -> dict[str, Any]:
+        if given.column_defaults is None:
+            return dict.fromkeys(given.column_names, np.str_)
+        kinds = [{int: np.int32, float: np.float32, str: np.str_}[type(d)] for d in given.column_defaults]
+        return dict(zip(given.column_names, kinds, strict=True))
+
+    def paths(self, given: Any) -> list[Path]:
+        """The files; the names of columns that are not given are read from them."""
+        owner = type(self).__name__
+        self._head = given.column_names is None
+        for path in given.dataset_files if self._head else ():
+            line = next(iter(lines_of(owner, path)), None)
+            if not line:
+                raise unfit(owner, path, "is empty")
+            first = next(csv.reader([line], delimiter=given.field_delim))
+            if given.column_names is not None and first != given.column_names:
+                raise unfit(owner, path, f"has columns {first}, the file before has {given.column_names}")
+            given.column_names = names(owner, f"the first line of {path.name}", first)
+        defaults = given.column_defaults
+        if defaults is not None and len(defaults) != len(given.column_names):
             raise ArgumentValueError(
-                f"{owner}: field_delim must be one character, not a quote, got {field_delim!r}", loc=user_loc()
-            )
-        head = None if column_names is None else names(owner, "column_names", column_names)
-        rows: list[tuple[Path, int, list[str]]] = []
-        ends: list[int] = []
-        for path in _paths(owner, dataset_files):
-            of_file = _csv_rows(owner, path, field_delim)
-            if column_names is None:
-                if not of_file:
-                    raise DataError(f"{owner}: {path.name} is empty", code="GC205", loc=user_loc())
-                first = of_file.pop(0)[2]
-                if head is not None and first != head:
-                    raise DataError(
-                        f"{owner}: {path.name} has columns {first}, the file before has {head}",
-                        code="GC205",
-                        loc=user_loc(),
-                    )
-                head = names(owner, f"the first line of {path.name}", first)
-            rows += of_file
-            ends.append(len(rows))
-        assert head is not None
-        columns = _typed(owner, rows, head, column_defaults)
-        self._fill(owner, columns, ends, shuffle, num_samples, num_shards, shard_id, num_parallel_workers)
-
-
-def _csv_rows(owner: str, path: Path, delimiter: str) -> list[tuple[Path, int, list[str]]]:
-    reader = csv.reader(io.StringIO(_text(owner, path), newline=""), delimiter=delimiter, strict=True)
-    rows = []
-    try:
-        for row in reader:
-            if row:
-                rows.append((path, reader.line_num, row))
-    except csv.Error as error:
-        raise DataError(
-            f"{owner}: {path.name}:{reader.line_num} is no CSV: {error}", code="GC205", loc=user_loc()
-        ) from error
-    return rows
-
-
-def _typed(
-    owner: str, rows: list[tuple[Path, int, list[str]]], head: list[str], column_defaults: Any
-) -> dict[str, Array]:
-    defaults = [""] * len(head) if column_defaults is None else column_defaults
-    if not isinstance(defaults, list):
-        raise ArgumentTypeError(f"{owner}: column_defaults must be a list", loc=user_loc())
-    if len(defaults) != len(head):
-        raise ArgumentValueError(
-            f"{owner}: column_defaults has {len(defaults)} values, there are {len(head)} columns", loc=user_loc()
-        )
-    for path, line, row in rows:
-        if len(row) != len(head):
-            raise DataError(
-                f"{owner}: {path.name}:{line} has {len(row)} values, there are {len(head)} columns",
-                code="GC205",
+                f"{owner}: column_defaults has {len(defaults)} values, there are {len(given.column_names)} columns",
                 loc=user_loc(),
             )
-    columns = {}
-    for k, (name, default) in enumerate(zip(head, defaults, strict=True)):
-        if isinstance(default, bool) or not isinstance(default, (int, float, str)):
-            raise ArgumentTypeError(
-                f"{owner}: column_defaults must be ints, floats or texts, one is {default!r}", loc=user_loc()
-            )
-        if isinstance(default, str):
-            columns[name] = np.array([row[k] for _, _, row in rows], np.str_)
-            continue
-        kind, dtype = (int, np.int32) if isinstance(default, int) else (float, np.float32)
-        values = []
-        for path, line, row in rows:
-            try:
-                values.append(dtype(kind(row[k]) if row[k] else default))
-            except (ValueError, OverflowError) as error:
-                raise DataError(
-                    f"{owner}: {path.name}:{line} has {row[k]!r} for {name!r}, which is no {np.dtype(dtype)}",
-                    code="GC205",
-                    loc=user_loc(),
-                ) from error
-        columns[name] = np.array(values, dtype)
-    return columns
+        return super().paths(given)
+
+    def rows(self, path: Path, given: Any) -> list[Sequence[Any]]:
+        owner = type(self).__name__
+        rows = csv_rows(owner, path, given.field_delim)[self._head :]
+        for line, row in rows:
+            if len(row) != len(given.column_names):
+                raise unfit(owner, path, f"has {len(row)} values, there are {len(given.column_names)} columns", line)
+        if given.column_defaults is None:
+            return [row for _, row in rows]
+        return [
+            [
+                _typed(owner, path, line, name, text, default)
+                for name, text, default in zip(given.column_names, row, given.column_defaults, strict=True)
+            ]
+            for line, row in rows
+        ]
+
+
+def csv_rows(owner: str, path: Path, delimiter: str = ",") -> list[tuple[int, list[str]]]:
+    """(number of the line, values) of the rows of a CSV file that are not empty. DataError for what is none."""
+    reader = csv.reader(io.StringIO(text_of(owner, path), newline=""), delimiter=delimiter, strict=True)
+    most = csv.field_size_limit(_LONGEST)
+    try:
+        return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise unfit(owner, path, f"is no CSV: {error}", reader.line_num) from error
+    finally:
+        csv.field_size_limit(most)
+
+
+def _typed(owner: str, path: Path, line: int, name: str, text: str, default: Any) -> Any:
+    """A value of the type of its column's default."""
+    if isinstance(default, str):
+        return text
+    kind, dtype = (int, np.int32) if isinstance(default, int) else (float, np.float32)
+    try:
+        return dtype(kind(text) if text else default)
+    except (ValueError, OverflowError):
+        raise unfit(owner, path, f"has {text!r} for {name!r}, which is no {np.dtype(dtype)}", line) from None
