@@ -213,7 +213,6 @@ DATASET = {
         "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
         "MindDataset OBSMindDataset PaddedDataset",
     ),
-    "TFRecordDataset": "use GeneratorDataset over what reads the records: TFRecord files are not read",
     "RandomDataset": "use NumpySlicesDataset of numpy.random's arrays",
     "DatasetCache": "use the data set itself: samples that fit into memory are kept by NumpySlicesDataset",
     **_names(

@@ -37,10 +37,6 @@ class MindDataset(_LackingData):
     __doc__ = _Lacking.__doc__
 
 
-class TFRecordDataset(_LackingData):
-    __doc__ = _Lacking.__doc__
-
-
 class ProfilerLevel(Enum):
     """How much a Profiler records: levels that scripts name."""
 
@@ -99,6 +95,6 @@ class SourceDataset(metaclass=_Kind):
 
 
 __all__ = [
-    "MindDataset", "Profiler", "ProfilerActivity", "ProfilerLevel", "SourceDataset", "Symbol", "TFRecordDataset",
-    "TextBaseDataset", "VisionBaseDataset",
+    "MindDataset", "Profiler", "ProfilerActivity", "ProfilerLevel", "SourceDataset", "Symbol", "TextBaseDataset",
+    "VisionBaseDataset",
 ]  # fmt: skip

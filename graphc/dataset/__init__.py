@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from graphc.dataset.sources.images import ImageFolderDataset
     from graphc.dataset.sources.mnist import FashionMnistDataset, MnistDataset
     from graphc.dataset.sources.text import CSVDataset, TextFileDataset
+    from graphc.dataset.sources.tfrecord import TFRecordDataset
 
 #: Names by module: what reads images or starts workers is imported when it is first asked for.
 _LAZY = {
@@ -67,6 +68,7 @@ _LAZY = {
     "sources.images": "ImageFolderDataset",
     "sources.mnist": "FashionMnistDataset MnistDataset",
     "sources.text": "CSVDataset TextFileDataset",
+    "sources.tfrecord": "TFRecordDataset",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in (names or module).split()}
 
@@ -75,7 +77,7 @@ __all__ = [
     "DistributedSampler", "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "IterSampler", "LineReader",
     "MnistDataset",
     "NumpySlicesDataset", "PKSampler", "PaddedBatchDataset", "RandomSampler", "Sampler", "Schema", "SequentialSampler",
-    "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TextFileDataset", "WeightedRandomSampler", "config", "load_digits",
+    "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TFRecordDataset", "TextFileDataset", "WeightedRandomSampler", "config", "load_digits",
     "rng", "text", "transforms", "vision", "zip",
 ]  # fmt: skip
 

@@ -3,95 +3,21 @@
 from __future__ import annotations
 
 import csv
-import glob
 import io
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphc.dataset.checks import integer, names
-from graphc.dataset.orders.mersenne import Mt19937, shuffled
-from graphc.dataset.orders.samplers import BuiltinSampler, Labels, Plan
+from graphc.dataset.orders.files import FilesSampler, how_mixed
 from graphc.dataset.shuffle import Shuffle
 from graphc.dataset.sources.arrays import ArrayDataset
-from graphc.dataset.sources.files import no_cache, read_whole
+from graphc.dataset.sources.files import matching_files, no_cache, read_whole
 from graphc.dataset.sources.source import check_shards
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-class _Lines(BuiltinSampler):
-    """Rows of files: files in order or mixed, rows too, and of those the share of one of several."""
-
-    def __init__(self, ends: list[int], shuffle: Shuffle, shards: int, shard: int, num_samples: int | None) -> None:
-        super().__init__(num_samples)
-        self._ends, self._shuffle, self._shards, self._shard = ends, shuffle, shards, shard
-
-    def is_shuffled(self) -> bool:
-        return self._shuffle is not Shuffle.FALSE
-
-    def is_sharded(self) -> bool:
-        return self._shards > 1
-
-    def count(self, size: int, labels: Labels) -> int:
-        return self._at_most(len(self._share(np.arange(size))))
-
-    def _share(self, order: Array) -> Array:
-        each = -(-len(order) // self._shards)
-        return order[self._shard * each : (self._shard + 1) * each]
-
-    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
-        starts = [0, *self._ends[:-1]]
-        turn = -1
-
-        def next_pass() -> Array:
-            nonlocal turn
-            turn += 1
-            files = np.arange(len(starts))
-            if self._shuffle is not Shuffle.FALSE:
-                files = shuffled(files, Mt19937(seed + turn))
-            share = self._share(np.concatenate([np.arange(starts[f], self._ends[f]) for f in files]))
-            if self._shuffle is Shuffle.GLOBAL:
-                share = shuffled(share, Mt19937(seed + turn))
-            return share[: self._at_most(len(share))]
-
-        return next_pass
-
-
-def _mixed(owner: str, shuffle: Any) -> Shuffle:
-    """How rows are mixed: a bool, Shuffle.GLOBAL or Shuffle.FILES."""
-    if isinstance(shuffle, bool):
-        return Shuffle.GLOBAL if shuffle else Shuffle.FALSE
-    if not isinstance(shuffle, Shuffle):
-        raise ArgumentTypeError(
-            f"{owner}: shuffle must be a bool or a Shuffle, got {type(shuffle).__name__}", loc=user_loc()
-        )
-    if shuffle not in (Shuffle.GLOBAL, Shuffle.FILES, Shuffle.FALSE):
-        raise ArgumentValueError(
-            f"{owner}: shuffle must be a bool, Shuffle.GLOBAL or Shuffle.FILES, got {shuffle}", loc=user_loc()
-        )
-    return shuffle
-
-
-def _paths(owner: str, dataset_files: Any) -> list[Path]:
-    """Files of a path or a list of paths, which may be patterns; in the order of their names."""
-    given = [dataset_files] if isinstance(dataset_files, (str, os.PathLike)) else dataset_files
-    if not isinstance(given, (list, tuple)) or not given:
-        raise ArgumentTypeError(f"{owner}: dataset_files must be a path or a list of paths", loc=user_loc())
-    found: list[str] = []
-    for pattern in given:
-        if not isinstance(pattern, (str, os.PathLike)):
-            raise ArgumentTypeError(
-                f"{owner}: dataset_files must be paths, one is {type(pattern).__name__}", loc=user_loc()
-            )
-        matching = glob.glob(os.fspath(pattern)) or ([os.fspath(pattern)] if os.path.isfile(pattern) else [])
-        if not matching:
-            raise ArgumentValueError(f"{owner}: there is no file {os.fspath(pattern)!r}", code="GC205", loc=user_loc())
-        found += matching
-    return [Path(p) for p in sorted(found)]
 
 
 def _text(owner: str, path: Path) -> str:
@@ -119,7 +45,7 @@ class _TextDataset(ArrayDataset):
     ) -> None:
         check_shards(owner, num_shards, shard_id)
         number = None if num_samples is None else integer(owner, "num_samples", num_samples, 0) or None
-        lines = _Lines(ends, _mixed(owner, shuffle), num_shards or 1, shard_id or 0, number)
+        lines = FilesSampler(ends, how_mixed(owner, shuffle), num_shards or 1, shard_id or 0, number)
         ArrayDataset.__init__(self, columns, workers_, lines)
 
 
@@ -146,7 +72,7 @@ class TextFileDataset(_TextDataset):
         no_cache(owner, cache)
         lines: list[str] = []
         ends: list[int] = []
-        for path in _paths(owner, dataset_files):
+        for path in matching_files(owner, dataset_files):
             lines += [line for line in _text(owner, path).split("\n") if line]
             ends.append(len(lines))
         columns = {"text": np.array(lines, np.str_)}
@@ -185,7 +111,7 @@ class CSVDataset(_TextDataset):
         head = None if column_names is None else names(owner, "column_names", column_names)
         rows: list[tuple[Path, int, list[str]]] = []
         ends: list[int] = []
-        for path in _paths(owner, dataset_files):
+        for path in matching_files(owner, dataset_files):
             of_file = _csv_rows(owner, path, field_delim)
             if column_names is None:
                 if not of_file:
