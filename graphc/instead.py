@@ -209,10 +209,7 @@ DATASET = {
         "use GeneratorDataset over what reads the sounds",
         "CMUArcticDataset GTZANDataset LJSpeechDataset LibriTTSDataset SpeechCommandsDataset TedliumDataset YesNoDataset",
     ),
-    **_names(
-        "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
-        "MindDataset OBSMindDataset PaddedDataset",
-    ),
+    "OBSMindDataset": "use MindDataset of files that are on this machine",
     "RandomDataset": "use NumpySlicesDataset of numpy.random's arrays",
     "DatasetCache": "use the data set itself: samples that fit into memory are kept by NumpySlicesDataset",
     **_names(
@@ -239,7 +236,6 @@ TEXT = {
 #: What of the methods of `mindspore.dataset.Dataset` is left out.
 DATASET_METHODS = {
     "flat_map": "use GeneratorDataset over a generator that goes through the samples of each",
-    "save": "use numpy.savez of what create_dict_iterator gives: MindRecord files are not written",
     "use_sampler": "use the samplers of the sources: a data set that is made of others has none of its own",
     **_names(
         "use GeneratorDataset over an object that the training changes: data sets do not wait for it",
@@ -317,7 +313,6 @@ TOP = {
     "shard": "use the function itself: every process has the whole of each tensor",
     "MsDispatchMode": "use print(step.graph), which says what was called",
     # ---- whole modules
-    "mindrecord": "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
     "rewrite": _SYMBOLS,
     "scipy": "use the decompositions of graphc.ops, or SciPy outside of a Cell",
     "graph": "use graphc.jit",

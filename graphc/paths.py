@@ -111,6 +111,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.numpy.fft": ("graphc.numpy.fft",),
     **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
     # ---- data sets
+    "mindspore.mindrecord": ("graphc.mindrecord",),
+    **_within("mindspore.mindrecord", "config filewriter filereader mindpage", ("graphc.mindrecord",)),
     "mindspore.dataset": ("graphc.dataset", "graphc.compat.lacking", "graphc.dataset.nodes.sequence"),
     "mindspore.dataset.config": ("graphc.dataset.config",),
     "mindspore.dataset.core.config": ("graphc.dataset.config",),
@@ -131,7 +133,6 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.dataset.engine": _DATASETS,
     # Left out, and yet imported at the top of files that seldom use them: what is asked of them says what to use instead.
-    "mindspore.mindrecord": (),
     **dict.fromkeys(("mindspore.dataset.audio", "mindspore.dataset.audio.utils"), ("graphc.compat.audio",)),
     **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks

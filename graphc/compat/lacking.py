@@ -27,16 +27,6 @@ class Symbol(_Lacking):
     __doc__ = _Lacking.__doc__
 
 
-class _LackingData(_Lacking):
-    __doc__ = _Lacking.__doc__
-
-    _part = "graphc.dataset"
-
-
-class MindDataset(_LackingData):
-    __doc__ = _Lacking.__doc__
-
-
 class ProfilerLevel(Enum):
     """How much a Profiler records: levels that scripts name."""
 
@@ -95,6 +85,6 @@ class SourceDataset(metaclass=_Kind):
 
 
 __all__ = [
-    "MindDataset", "Profiler", "ProfilerActivity", "ProfilerLevel", "SourceDataset", "Symbol", "TextBaseDataset",
+    "Profiler", "ProfilerActivity", "ProfilerLevel", "SourceDataset", "Symbol", "TextBaseDataset",
     "VisionBaseDataset",
 ]  # fmt: skip

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from graphc.dataset.sources.cifar import Cifar10Dataset, Cifar100Dataset
     from graphc.dataset.sources.generator import GeneratorDataset
     from graphc.dataset.sources.images import ImageFolderDataset
+    from graphc.dataset.sources.mindrecord import MindDataset
     from graphc.dataset.sources.mnist import FashionMnistDataset, MnistDataset
+    from graphc.dataset.sources.padded import PaddedDataset
     from graphc.dataset.sources.text import CSVDataset, TextFileDataset
     from graphc.dataset.sources.tfrecord import TFRecordDataset
 
@@ -66,7 +68,9 @@ _LAZY = {
     "sources.cifar": "Cifar10Dataset Cifar100Dataset",
     "sources.generator": "GeneratorDataset",
     "sources.images": "ImageFolderDataset",
+    "sources.mindrecord": "MindDataset",
     "sources.mnist": "FashionMnistDataset MnistDataset",
+    "sources.padded": "PaddedDataset",
     "sources.text": "CSVDataset TextFileDataset",
     "sources.tfrecord": "TFRecordDataset",
 }
@@ -75,10 +79,9 @@ _MODULE_OF = {name: module for module, names in _LAZY.items() for name in (names
 __all__ = [
     "BatchDataset", "BatchInfo", "CSVDataset", "Cifar10Dataset", "Cifar100Dataset", "Dataset", "Digits", "DigitsDataset",
     "DistributedSampler", "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "IterSampler", "LineReader",
-    "MnistDataset",
-    "NumpySlicesDataset", "PKSampler", "PaddedBatchDataset", "RandomSampler", "Sampler", "Schema", "SequentialSampler",
-    "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TFRecordDataset", "TextFileDataset", "WeightedRandomSampler", "config", "load_digits",
-    "rng", "text", "transforms", "vision", "zip",
+    "MindDataset", "MnistDataset", "NumpySlicesDataset", "PKSampler", "PaddedBatchDataset", "PaddedDataset", "RandomSampler",
+    "Sampler", "Schema", "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TFRecordDataset",
+    "TextFileDataset", "WeightedRandomSampler", "config", "load_digits", "rng", "text", "transforms", "vision", "zip",
 ]  # fmt: skip
 
 accept(globals(), ("Digits", "load_digits"), __name__)

@@ -74,7 +74,7 @@ class Schema:
             if lacking:
                 raise ArgumentValueError(f"Schema: a column has no {lacking[0]!r}: {column}", loc=user_loc())
             # A file may give the number of axes alone: what has none is one value.
-            shape = [] if column.get("rank") == 0 else None
+            shape: list[int] | None = [] if column.get("rank") == 0 else None
             self.add_column(column["name"], column["type"], column.get("shape", shape))
 
     def from_json(self, json_obj: dict[str, Any]) -> None:

@@ -50,7 +50,9 @@ def crc32c(data: bytes | memoryview) -> int:
         # A CRC so far goes into the first four bytes of the piece.
         first = table[: 4 * 256].reshape(4, 256)
         for piece in values:
-            carried = int(first[0, crc & 0xFF] ^ first[1, crc >> 8 & 0xFF] ^ first[2, crc >> 16 & 0xFF] ^ first[3, crc >> 24])
+            carried = int(
+                first[0, crc & 0xFF] ^ first[1, crc >> 8 & 0xFF] ^ first[2, crc >> 16 & 0xFF] ^ first[3, crc >> 24]
+            )
             crc = carried ^ int(np.bitwise_xor.reduce(table[_places() + piece]))
     table_of_one = _bytewise()
     for byte in data[whole:]:

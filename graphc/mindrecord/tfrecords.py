@@ -29,7 +29,8 @@ _WINDOWS = {"GZIP": 31, "ZLIB": 15}
 
 
 class RecordFiles:
-    """The records of files by their numbers. compression: "", "GZIP" or "ZLIB"; what is packed is unpacked into one temporary file.
+    """The records of files by their numbers. compression: "", "GZIP" or "ZLIB"; what is packed is unpacked into one
+    temporary file.
 
     Where the records are is looked up at once, and the CRCs of lengths are checked; those of data are when records are read.
     DataError for files that are empty, cut off, or something else.
@@ -38,14 +39,14 @@ class RecordFiles:
     def __init__(self, owner: str, paths: list[Path], compression: str = "") -> None:
         self._owner, self.paths, self._compression = owner, paths, compression
         self._unpacked = tempfile.TemporaryFile() if compression else None  # noqa: SIM115, it is closed with this object
-        begins, lengths, ends = [], [], []
+        begins, lengths, ends = [], [], list[int]()
         for path in paths:
             starts, sizes = self._scan(path)
             begins.append(starts)
             lengths.append(sizes)
             ends.append((ends[-1] if ends else 0) + len(sizes))
         #: After each file, how many records there are up to there.
-        self.ends: list[int] = ends
+        self.ends = ends
         self._begins, self._lengths = np.concatenate(begins), np.concatenate(lengths)
 
     def read(self, numbers: Array) -> Iterator[bytes]:

@@ -20,6 +20,7 @@ from graphc.dataset.orders.samplers import (
     as_sampler,
     shard,
 )
+from graphc.dataset.shuffle import of_records_only
 from graphc.errors import ArgumentValueError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -131,6 +132,8 @@ def chosen_sampler(
         for name, value in (("shuffle", shuffle), ("num_shards", num_shards)):
             if value is not None:
                 raise ArgumentValueError(f"{owner}: sampler and {name} exclude each other", loc=user_loc())
+        if isinstance(sampler, (RandomSampler, DistributedSampler)):
+            of_records_only(owner, sampler.level)
         return as_sampler(owner, sampler, number)
     mixed = shuffle is None or shuffle
     if num_shards is not None:

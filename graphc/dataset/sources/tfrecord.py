@@ -32,7 +32,9 @@ _KINDS = {0: "no values", BYTES: "bytes", FLOATS: "floats", INTS: "ints"}
 class Column:
     """A column: its name, dtype, "string" for texts, and shape. kind: what features must be, None for any that fits the dtype."""
 
-    def __init__(self, name: str, dtype: str, shape: list[int] | None, kind: int | None = None, padded: bool = False) -> None:
+    def __init__(
+        self, name: str, dtype: str, shape: list[int] | None, kind: int | None = None, padded: bool = False
+    ) -> None:
         self.name, self.dtype, self.shape, self.kind, self.padded = name, dtype, shape, kind, padded
 
     def values(self, rows: Sequence[Feature]) -> list[Array]:
@@ -216,17 +218,17 @@ def _columns(files: RecordFiles, schema: Schema | None, chosen: list[str] | None
             ) from None
         origin = "the first record"
         known = {}
-        for name in sorted(first):
-            if chosen is not None and name.decode(errors="replace") not in chosen:
+        for key in sorted(first):
+            if chosen is not None and key.decode(errors="replace") not in chosen:
                 continue
-            kind = first[name].kind
+            kind = first[key].kind
             if kind == 0:
                 raise DataError(
-                    f"{_OWNER}: feature {name.decode(errors='replace')!r} of the first record has no values that say what it is",
+                    f"{_OWNER}: feature {key.decode(errors='replace')!r} of the first record has no values that say what it is",
                     code="GC205",
                     loc=user_loc(),
                 )
-            known[_name(files, name)] = Column(_name(files, name), _DTYPES[kind], None, kind, chosen is None)
+            known[_name(files, key)] = Column(_name(files, key), _DTYPES[kind], None, kind, chosen is None)
         if not known and chosen is None:
             raise DataError(
                 f"{_OWNER}: {files.paths[0].name}: its first record has no features", code="GC205", loc=user_loc()
