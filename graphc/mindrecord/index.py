@@ -103,7 +103,7 @@ class Index:
                 except (ValueError, TypeError, OverflowError):
                     raise self._wrong("a row has places that are no numbers") from None
         held = np.concatenate(parts) if parts else np.empty((0, len(_PLACES)), np.int64)
-        if not np.array_equal(held[:, 0], np.arange(self._header.rows)):
+        if len(held) != self._header.rows or not np.array_equal(held[:, 0], np.arange(len(held))):
             raise self._wrong(f"it has {len(held)} rows, the file has {self._header.rows}")
         self._check_groups(held)
         raw, raw_size = self._checked(held[:, 1:4], RAW)

@@ -229,6 +229,6 @@ def _check(header: Header, size: int) -> None:
         if page.size > header.page_size or (page.size and header.place(page.number) + page.size > size):
             raise ValueError(f"page {page.number} is cut off")
         if page.kind == BLOB:
-            if page.first != row or page.end < row:
-                raise ValueError(f"rows before {page.first} are missing")
+            if page.first != row or not 0 <= page.end - row <= page.size // LENGTH:
+                raise ValueError(f"rows {page.first} to {page.end} cannot be in page {page.number}")
             row = page.end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -110,7 +111,8 @@ class MindPage:
         return json.dumps({"categories": groups, "key": f"{self._field}_0"}, separators=(",", ":"), ensure_ascii=False)
 
     def read_at_page_by_id(self, category_id: int, page: int, num_row: int) -> list[Row]:
-        """The rows of a page of a group, by the group's number; num_row to a page, from page 0 on."""
+        """The rows of a page of a group, by the group's number; num_row to a page, from page 0 on. DataError beyond the
+        last."""
         groups = list(self._groups().values())
         number = integer("MindPage", "category_id", category_id, 0)
         if number >= len(groups):
@@ -120,7 +122,7 @@ class MindPage:
         return self._page(groups[number], page, num_row)
 
     def read_at_page_by_name(self, category_name: str, page: int, num_row: int) -> list[Row]:
-        """The rows of a page of a group, by what its field holds; none where no row holds that."""
+        """The rows of a page of a group, by what its field holds, as text. DataError where no row holds that."""
         if not isinstance(category_name, str):
             raise ArgumentTypeError(
                 f"MindPage: category_name must be a str, got {type(category_name).__name__}", loc=user_loc()
@@ -141,8 +143,16 @@ class MindPage:
 
     def _page(self, rows: np.ndarray[Any, Any], page: int, num_row: int) -> list[Row]:
         begin = integer("MindPage", "page", page, 0) * integer("MindPage", "num_row", num_row, 1)
+        if begin >= len(rows):
+            raise DataError(
+                f"MindPage: there is no page {page}, the group has {len(rows)} rows", code="GC204", loc=user_loc()
+            )
         return list(self._set.rows(rows[begin : begin + num_row], list(self._set.fields)))
 
 
 def _name(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.15g}" if isinstance(value, float) else str(value)
+    """A value as SQLite writes it: floats with 15 digits, and a point."""
+    if not isinstance(value, float):
+        return str(value)
+    digits, sign, exponent = f"{value:.15g}".partition("e")
+    return digits + ("" if "." in digits or not math.isfinite(value) else ".0") + sign + exponent

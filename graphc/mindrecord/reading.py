@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -174,11 +173,9 @@ def _piece(file: IO[bytes], at: int, size: int) -> bytes:
 
 
 def _same(value: Any, held: Any, field: Field) -> bool:
-    """Whether a value is the one of the index. Floats may have been written with fewer digits; NaN is not held."""
-    if field.kind in ("float32", "float64"):
-        if held is None:
-            return math.isnan(value)
-        if not isinstance(held, (int, float)):
-            return False
-        return value == held or math.isclose(value, held, rel_tol=1e-6)
-    return type(value) is type(held) and bool(value == held)
+    """Whether a value is the one of the index, which has no NaN, and of a text what stands before a NUL."""
+    if field.kind == "string":
+        return held in (value, value.partition("\0")[0])
+    if held is None:
+        return bool(value != value)
+    return isinstance(held, (int, float)) and bool(value == held)

@@ -29,10 +29,19 @@ class _Arrays(pickle.Unpickler):
             return getattr(np, name)
         if module in ("numpy.core.multiarray", "numpy._core.multiarray") and name == "_reconstruct":
             return np._core.multiarray._reconstruct  # type: ignore[attr-defined]
+        if (module, name) == ("_codecs", "encode"):
+            return _latin
         raise pickle.UnpicklingError(f"{module}.{name} is no array")
 
 
+def _latin(text: str, encoding: str) -> bytes:
+    """Bytes, as Python 3 writes them for Python 2."""
+    return text.encode("latin-1" if encoding == "latin1" else "ascii")
+
+
 class _CifarToMR(Converter):
+    """What both have in common: files, and the labels in them."""
+
     #: Files of training: what their names begin with. Field of MindRecord -> name in the file.
     train, test = "", ""
     label_names: ClassVar[dict[str, str]] = {}
