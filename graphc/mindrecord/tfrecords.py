@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import struct
 import tempfile
+import weakref
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +40,8 @@ class RecordFiles:
     def __init__(self, owner: str, paths: list[Path], compression: str = "") -> None:
         self._owner, self.paths, self._compression = owner, paths, compression
         self._unpacked = tempfile.TemporaryFile() if compression else None  # noqa: SIM115, it is closed with this object
+        if self._unpacked is not None:
+            weakref.finalize(self, self._unpacked.close)
         begins, lengths, ends = [], [], list[int]()
         for path in paths:
             starts, sizes = self._scan(path)
