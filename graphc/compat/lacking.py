@@ -47,7 +47,7 @@ class ProfilerActivity(Enum):
 #: The sources of images, and those that MindSpore counts as such, by name.
 _VISION = frozenset((
     "Cifar100Dataset", "Cifar10Dataset", "CSVDataset", "DigitsDataset", "GeneratorDataset", "ImageFolderDataset",
-    "MnistDataset", "NumpySlicesDataset",
+    "MindDataset", "MnistDataset", "NumpySlicesDataset", "TFRecordDataset",
 ))  # fmt: skip
 
 
@@ -75,7 +75,7 @@ class VisionBaseDataset(metaclass=_Kind):
 class TextBaseDataset(metaclass=_Kind):
     """MindSpore's base of data sets of texts, for isinstance: graphc's sources of texts are instances."""
 
-    members = frozenset(("CSVDataset", "TextFileDataset", "GeneratorDataset"))
+    members = frozenset(("CSVDataset", "GeneratorDataset", "MindDataset", "TFRecordDataset", "TextFileDataset"))
 
 
 class SourceDataset(metaclass=_Kind):
