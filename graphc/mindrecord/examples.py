@@ -20,6 +20,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: The kinds of features by the number of their field.
 BYTES, FLOATS, INTS = 1, 2, 3
+#: What stands before the list of each kind.
+_TAGS = {0x0A: BYTES, 0x12: FLOATS, 0x1A: INTS}
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 #: Bytes of the longest varint.
 _LONGEST = 10
@@ -61,6 +63,11 @@ def _entry(data: bytes, begin: int, end: int, wanted: dict[bytes, int] | None, f
 
 
 def _feature(data: bytes, begin: int, end: int) -> Feature:
+    # As a rule it is one list, which has one piece.
+    inner = _whole(data, begin, end)
+    piece = _whole(data, inner, end) if inner < end else end
+    if piece < end and data[inner] == 0x0A and data[begin] in _TAGS and (data[begin] != 0x12 or (end - piece) % 4 == 0):
+        return Feature(_TAGS[data[begin]], [data[piece:end]])
     made = Feature()
     for number, kind, at, stop in _fields(data, begin, end):
         if kind != _LENGTH or number not in (BYTES, FLOATS, INTS):
@@ -74,6 +81,16 @@ def _feature(data: bytes, begin: int, end: int) -> Feature:
                     raise DamagedExample("floats that are no multiple of four bytes")
                 made.pieces.append(data[first:last])
     return made
+
+
+def _whole(data: bytes, begin: int, end: int) -> int:
+    """Where the value of a field begins that is bytes up to the end; the end where there is none."""
+    if begin + 2 > end:
+        return end
+    length, at = data[begin + 1], begin + 2
+    if length > 0x7F:
+        length, at = _varint(data, begin + 1, end)
+    return at if at + length == end else end
 
 
 def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:

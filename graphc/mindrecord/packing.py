@@ -157,37 +157,48 @@ def pack_blobs(row: Row, fields: Sequence[Field]) -> tuple[bytes, int]:
     return b"".join(len(p).to_bytes(8, "big") + p for p in parts), saved
 
 
-def unpack_blobs(data: bytes, fields: Sequence[Field], wanted: set[str], packed: bool) -> Row:
-    """The wanted ones of all blobs of a row: bytes and arrays. DamagedRow for bytes that hold others."""
-    parts = [data]
-    if len(fields) > 1:
-        parts, at = [], 0
-        for _ in fields:
-            length = int.from_bytes(data[at : at + 8], "big")
-            at += 8
-            if at > len(data) or length > len(data) - at:
-                raise DamagedRow("its blobs are cut off")
-            parts.append(data[at : at + length])
-            at += length
-        if at != len(data):
-            raise DamagedRow("there is something behind its blobs")
-    return {f.name: _blob(part, f, packed) for f, part in zip(fields, parts, strict=True) if f.name in wanted}
+def split_blobs(data: bytes, fields: Sequence[Field]) -> list[bytes]:
+    """The bytes of each blob of a row. DamagedRow for bytes that hold others."""
+    if len(fields) <= 1:
+        return [data]
+    parts, at = [], 0
+    for _ in fields:
+        length = int.from_bytes(data[at : at + 8], "big")
+        at += 8
+        if length > len(data) - at:
+            raise DamagedRow("its blobs are cut off")
+        parts.append(data[at : at + length])
+        at += length
+    if at != len(data):
+        raise DamagedRow("there is something behind its blobs")
+    return parts
 
 
-def _blob(data: bytes, of: Field, packed: bool) -> Any:
+def unpack_blobs(parts: Sequence[bytes], of: Field, packed: bool) -> list[Any]:
+    """The bytes or arrays that a field has in some rows. DamagedRow for bytes that hold others."""
     if of.kind == "bytes":
-        return data
+        return list(parts)
     dtype = np.dtype(of.kind)
     if packed and of.kind in ("int32", "int64"):
-        values = _unpacked(data, dtype)
-    elif len(data) % dtype.itemsize:
-        raise DamagedRow(f"field {of.name!r} has {len(data)} bytes, which is no multiple of {dtype.itemsize}")
+        arrays = _unpacked(parts, dtype)
     else:
-        values = np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype)
+        for data in parts:
+            if len(data) % dtype.itemsize:
+                raise DamagedRow(f"field {of.name!r} has {len(data)} bytes, which is no multiple of {dtype.itemsize}")
+        joined = np.frombuffer(b"".join(parts), dtype.newbyteorder("<")).astype(dtype)
+        arrays = _split(joined, [len(data) // dtype.itemsize for data in parts])
+    shape = of.shape or (-1,)
     try:
-        return values.reshape(of.shape or (-1,))
+        return arrays if shape == (-1,) else [values.reshape(shape) for values in arrays]
     except ValueError:
-        raise DamagedRow(f"field {of.name!r} has {values.size} values, its shape is {list(of.shape or ())}") from None
+        sizes = sorted({values.size for values in arrays})
+        raise DamagedRow(f"field {of.name!r} has {sizes[0]} values, its shape is {list(shape)}") from None
+
+
+def _split(joined: Array, counts: Sequence[int]) -> list[Array]:
+    """Parts of an array, each with memory of its own."""
+    ends = np.cumsum(counts).tolist()
+    return [joined[end - count : end].copy() for count, end in zip(counts, ends, strict=True)]
 
 
 def _packed(array: Array, kind: str) -> bytes:
@@ -212,25 +223,33 @@ def _packed(array: Array, kind: str) -> bytes:
     return len(values).to_bytes(4, "big") + bytes_of_codes.tobytes() + out.tobytes()
 
 
-def _unpacked(data: bytes, dtype: np.dtype[Any]) -> Array:
-    count = int.from_bytes(data[:4], "big")
-    quads = -(-count // 4)
-    if len(data) < 4 + quads:
+def _unpacked(parts: Sequence[bytes], dtype: np.dtype[Any]) -> list[Array]:
+    """The arrays that some rows hold, decoded at once."""
+    counts = np.array([int.from_bytes(data[:4], "big") for data in parts], np.int64)
+    quads = -(-counts // 4)
+    sizes = np.array([len(data) for data in parts], np.int64) - 4 - quads
+    if len(parts) and sizes.min() < 0:
         raise DamagedRow("packed ints are cut off")
-    held = np.frombuffer(data, np.uint8, quads, 4)
+    held = np.frombuffer(b"".join(d[4 : 4 + q] for d, q in zip(parts, quads.tolist(), strict=True)), np.uint8)
     codes = np.stack([held >> 6, held >> 4 & 3, held >> 2 & 3, held & 3], 1).reshape(-1)
-    if codes[count:].any():
-        raise DamagedRow("packed ints have widths behind the last")
-    codes = codes[:count]
-    widths = _WIDTHS[codes]
-    if int(widths.sum()) != len(data) - 4 - quads or (count and widths.max() > dtype.itemsize):
+    # Of the last byte of each row some codes may be of no number.
+    first = np.cumsum(counts) - counts
+    where = np.arange(int(counts.sum())) + np.repeat(4 * (np.cumsum(quads) - quads) - first, counts)
+    used = codes[where]
+    widths = _WIDTHS[used]
+    ends = np.cumsum(widths)
+    bounds = np.concatenate([[0], ends])
+    if not np.array_equal(bounds[first + counts] - bounds[first], sizes) or (
+        len(used) and widths.max() > dtype.itemsize
+    ):
         raise DamagedRow("packed ints do not have the bytes that they should")
-    body = np.frombuffer(data, np.uint8, offset=4 + quads)
-    begins = np.cumsum(widths) - widths
-    values = np.zeros(count, dtype)
-    for code in np.unique(codes).tolist():
-        at = np.flatnonzero(codes == code)
-        width = int(_WIDTHS[code])
-        parts = np.ascontiguousarray(body[begins[at][:, None] + np.arange(width)])
-        values[at] = parts.view(f"<i{width}").reshape(-1)
-    return values
+    if np.count_nonzero(codes) != np.count_nonzero(used):
+        raise DamagedRow("packed ints have widths behind the last")
+    body = np.frombuffer(b"".join(d[4 + q :] for d, q in zip(parts, quads.tolist(), strict=True)), np.uint8)
+    values = np.zeros(len(used), dtype)
+    for code, width in enumerate(_WIDTHS.tolist()):
+        at = np.flatnonzero(used == code)
+        if len(at):
+            taken = np.ascontiguousarray(body[(ends[at] - width)[:, None] + np.arange(width)])
+            values[at] = taken.view(f"<i{width}").reshape(-1)
+    return _split(values, counts.tolist())

@@ -147,7 +147,7 @@ class MindPage:
             raise DataError(
                 f"MindPage: there is no page {page}, the group has {len(rows)} rows", code="GC204", loc=user_loc()
             )
-        return list(self._set.rows(rows[begin : begin + num_row], list(self._set.fields)))
+        return self._set.rows(rows[begin : begin + num_row], list(self._set.fields))
 
 
 def _name(value: Any) -> str:

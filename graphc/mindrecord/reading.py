@@ -13,7 +13,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 from graphc.mindrecord.index import Index, Places
 from graphc.mindrecord.layout import LENGTH, Field, Header, damaged, read_header
-from graphc.mindrecord.packing import DamagedRow, Row, unpack_blobs, unpack_raw
+from graphc.mindrecord.packing import DamagedRow, Row, split_blobs, unpack_blobs, unpack_raw
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -95,35 +95,30 @@ class RecordSet:
                     loc=user_loc(),
                 )
 
-    def rows(self, numbers: Array, columns: Sequence[str]) -> Iterator[Row]:
-        """These fields of rows. DataError for data that are not what the index says, or cut off."""
+    def rows(self, numbers: Array, columns: Sequence[str]) -> list[Row]:
+        """These fields of rows; errors as `read`."""
+        made = self.read(numbers, columns)
+        return [dict(zip(columns, values, strict=True)) for values in zip(*(made[c] for c in columns), strict=True)]
+
+    def read(self, numbers: Array, columns: Sequence[str]) -> dict[str, list[Any]]:
+        """Of each of these fields the values in rows. DataError for data that are not what the index says, or cut off."""
         wanted = set(columns)
         raw = any(f.name in wanted for f in self._raw)
-        blob = any(f.name in wanted for f in self._blobs)
+        blobs = [k for k, f in enumerate(self._blobs) if f.name in wanted]
+        made: dict[str, list[Any]] = {name: [] for name in columns}
         files = np.searchsorted(self.ends, numbers, side="right")
-        known = [self._values(k, numbers[files == k]) if raw else {} for k in range(len(self.paths))]
-        file: IO[bytes] | None = None
-        at = -1
-        try:
-            for number, k in zip(numbers.tolist(), files.tolist(), strict=True):
-                if k != at:
-                    if file is not None:
-                        file.close()
-                    file, at = self._open(k), k
-                assert file is not None
-                row = number - (self.ends[k - 1] if k else 0)
-                made: Row = {}
-                try:
-                    if raw:
-                        made = self._raw_of(file, k, row, known[k])
-                    if blob:
-                        made |= self._blobs_of(file, k, row, wanted)
-                except DamagedRow as error:
-                    raise damaged(self.owner, self.paths[k], f"row {row} is damaged: {error}") from None
-                yield {name: made[name] for name in columns}
-        finally:
-            if file is not None:
-                file.close()
+        for begin, end in _runs(files):
+            k = int(files[begin])
+            rows = (numbers[begin:end] - (self.ends[k - 1] if k else 0)).tolist()
+            with self._open(k) as file:
+                if raw:
+                    for row in self._raw_of(file, k, rows):
+                        for name in wanted & set(row):
+                            made[name].append(row[name])
+                if blobs:
+                    for name, values in self._blobs_of(file, k, rows, blobs).items():
+                        made[name] += values
+        return made
 
     def labels(self, name: str) -> Array | None:
         """[n]: what an index field holds in each row; None for other fields."""
@@ -138,28 +133,61 @@ class RecordSet:
             for f in self._indexed
         }
 
-    def _values(self, k: int, numbers: Array) -> dict[int, tuple[Any, ...]]:
-        """What the index of a file says of rows, by their numbers in the file."""
-        return self._indexes[k].values((np.unique(numbers) - (self.ends[k - 1] if k else 0)).tolist())
+    def _raw_of(self, file: IO[bytes], k: int, rows: list[int]) -> Iterator[Row]:
+        """The fields of one value of rows of a file, which are those of its index."""
+        places, known = self._places[k], self._indexes[k].values(sorted(set(rows)))
+        for row in rows:
+            try:
+                made = unpack_raw(_piece(file, int(places.raw[row]), int(places.raw_size[row])), self._raw)
+                for field, held in zip(self._indexed, known.get(row, ()), strict=False):
+                    if not _same(made[field.name], held, field):
+                        raise DamagedRow(f"field {field.name!r} is {made[field.name]!r}, the index says {held!r}")
+            except DamagedRow as error:
+                raise self._damaged(k, row, error) from None
+            yield made
 
-    def _raw_of(self, file: IO[bytes], k: int, row: int, known: dict[int, tuple[Any, ...]]) -> Row:
-        places = self._places[k]
-        made = unpack_raw(_piece(file, int(places.raw[row]), int(places.raw_size[row])), self._raw)
-        for field, held in zip(self._indexed, known.get(row, ()), strict=False):
-            if not _same(made[field.name], held, field):
-                raise DamagedRow(f"field {field.name!r} is {made[field.name]!r}, the index says {held!r}")
+    def _blobs_of(self, file: IO[bytes], k: int, rows: list[int], blobs: list[int]) -> dict[str, list[Any]]:
+        """Some of the blobs of rows of a file."""
+        places, packed = self._places[k], self._headers[k].packed
+        parts: list[list[bytes]] = []
+        for row in rows:
+            try:
+                data = _piece(file, int(places.blob[row]), int(places.blob_size[row]))
+                parts.append(split_blobs(data, self._blobs))
+            except DamagedRow as error:
+                raise self._damaged(k, row, error) from None
+        made = {}
+        for place in blobs:
+            field = self._blobs[place]
+            try:
+                made[field.name] = unpack_blobs([p[place] for p in parts], field, packed)
+            except DamagedRow as error:
+                if len(rows) == 1:
+                    raise self._damaged(k, rows[0], error) from None
+                # One of the rows is to blame: it is found by itself.
+                return self._merged([self._blobs_of(file, k, [row], blobs) for row in rows])
         return made
 
-    def _blobs_of(self, file: IO[bytes], k: int, row: int, wanted: set[str]) -> Row:
-        places = self._places[k]
-        data = _piece(file, int(places.blob[row]), int(places.blob_size[row]))
-        return unpack_blobs(data, self._blobs, wanted, self._headers[k].packed)
+    @staticmethod
+    def _merged(parts: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+        return {name: [value for part in parts for value in part[name]] for name in parts[0]}
+
+    def _damaged(self, k: int, row: int, error: DamagedRow) -> DataError:
+        return damaged(self.owner, self.paths[k], f"row {row} is damaged: {error}")
 
     def _open(self, k: int) -> IO[bytes]:
         try:
             return open(self.paths[k], "rb")
         except OSError as error:
             raise damaged(self.owner, self.paths[k], f"it cannot be read: {error.strerror}") from error
+
+
+def _runs(files: Array) -> list[tuple[int, int]]:
+    """Where equal numbers follow each other: begins and ends."""
+    if not len(files):
+        return []
+    changes = (np.flatnonzero(np.diff(files)) + 1).tolist()
+    return list(zip([0, *changes], [*changes, len(files)], strict=True))
 
 
 def _piece(file: IO[bytes], at: int, size: int) -> bytes:

@@ -19,12 +19,14 @@ from typing import IO, Any
 import numpy as np
 
 from graphc.errors import DataError, user_loc
-from graphc.mindrecord.crc import crc32c, masked, masked_of_lengths
+from graphc.mindrecord.crc import crc32c, crcs, masked, masked_of_lengths
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _HEAD, _FOOT = 12, 4
 _CHUNK = 1 << 20
+#: Records that are read at a time.
+_RECORDS = 128
 #: How zlib's windows are called for each kind of packing.
 _WINDOWS = {"GZIP": 31, "ZLIB": 15}
 
@@ -51,33 +53,45 @@ class RecordFiles:
         #: After each file, how many records there are up to there.
         self.ends = ends
         self._begins, self._lengths = np.concatenate(begins), np.concatenate(lengths)
+        self._whole = np.zeros(ends[-1], bool)
 
     def read(self, numbers: Array) -> Iterator[bytes]:
-        """The data of records. DataError where the CRC is another one, or the file has become shorter."""
-        files = np.searchsorted(self.ends, numbers, side="right")
+        """The data of records, whose CRC is looked at once. DataError where it is another one, or the file has become shorter."""
+        for begin in range(0, len(numbers), _RECORDS):
+            yield from self._some(numbers[begin : begin + _RECORDS])
+
+    def _some(self, numbers: Array) -> list[bytes]:
+        files = np.searchsorted(self.ends, numbers, side="right").tolist()
         file: IO[bytes] | None = self._unpacked
-        at = -1
+        at, read = -1, []
         try:
-            for number, k in zip(numbers.tolist(), files.tolist(), strict=True):
+            for number, k in zip(numbers.tolist(), files, strict=True):
                 if self._unpacked is None and k != at:
                     if file is not None:
                         file.close()
                     file, at = self._open(self.paths[k]), k
                 assert file is not None
-                yield self._one(file, self.paths[k], number)
+                read.append(self._one(file, self.paths[k], number))
         finally:
             if file is not None and self._unpacked is None:
                 file.close()
+        unknown = np.flatnonzero(~self._whole[numbers])
+        for place, crc in zip(unknown.tolist(), crcs([read[k][:-_FOOT] for k in unknown]), strict=True):
+            if struct.unpack("<I", read[place][-_FOOT:])[0] != masked(crc):
+                raise self._damaged(
+                    self.paths[files[place]],
+                    f"the data of the record at byte {self._begins[numbers[place]]} has another CRC than it says",
+                )
+        self._whole[numbers] = True
+        return [both[:-_FOOT] for both in read]
 
     def _one(self, file: IO[bytes], path: Path, number: int) -> bytes:
-        begin, length = int(self._begins[number]), int(self._lengths[number])
-        both = os.pread(file.fileno(), length + _FOOT, begin)
-        data = both[:length]
-        if len(both) < length + _FOOT:
+        """The data of a record, and its CRC."""
+        begin, size = int(self._begins[number]), int(self._lengths[number]) + _FOOT
+        both = os.pread(file.fileno(), size, begin)
+        if len(both) < size:
             raise self._damaged(path, f"it has become shorter: record {number} is cut off")
-        if struct.unpack("<I", both[length:])[0] != masked(crc32c(data)):
-            raise self._damaged(path, f"the data of the record at byte {begin} has another CRC than it says")
-        return data
+        return both
 
     def _scan(self, path: Path) -> tuple[Array, Array]:
         """int64 [n] each: where the data of each record begins, and how long it is."""

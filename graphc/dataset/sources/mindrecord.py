@@ -63,20 +63,29 @@ class Read:
         self.records, self.columns, self.padding = records, columns, padding
 
     def __call__(self, task: Array) -> Done:
-        held = task < len(self.records)
-        reader = self.records.rows(task[held], self.columns)
-        rows: list[dict[str, Any]] = []
-        error = None
         try:
-            for there in held.tolist():
-                rows.append(next(reader) if there else self.padding)
-        except DataError as raised:
-            error = raised
-            error.sample = str(task[len(rows)])
-        if not rows:
-            return Done(None, error)
-        columns = [column([row[name] for row in rows], self.records.fields[name]) for name in self.columns]
-        return Done(Rows(len(rows), columns, task[: len(rows)]), error)
+            return Done(self._rows(task))
+        except DataError:
+            pass
+        # Rows before the one that is damaged are given first.
+        for good in range(len(task)):
+            try:
+                self._rows(task[good : good + 1])
+            except DataError as error:
+                error.sample = str(task[good])
+                return Done(self._rows(task[:good]) if good else None, error)
+        return Done(self._rows(task))
+
+    def _rows(self, task: Array) -> Rows:
+        held = task < len(self.records)
+        found = self.records.read(task[held], self.columns)
+        columns = []
+        for name in self.columns:
+            values = found[name]
+            for place in np.flatnonzero(~held).tolist():
+                values.insert(place, self.padding[name])
+            columns.append(column(values, self.records.fields[name]))
+        return Rows(len(task), columns, task)
 
 
 class MindDataset(MappableDataset):
