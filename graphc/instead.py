@@ -236,7 +236,7 @@ TEXT = {
 #: What of the methods of `mindspore.dataset.Dataset` is left out.
 DATASET_METHODS = {
     "flat_map": "use GeneratorDataset over a generator that goes through the samples of each",
-    "use_sampler": "use the samplers of the sources: a data set that is made of others has none of its own",
+    "use_sampler": "use the samplers of the sources: of data sets that are made of others concat alone has one",
     **_names(
         "use GeneratorDataset over an object that the training changes: data sets do not wait for it",
         "sync_wait sync_update disable_sync is_sync get_sync_notifiers",

@@ -432,6 +432,10 @@ class Dataset:
 
     # ---- for nodes
 
+    def share(self, shards: int, first: int) -> Dataset:
+        """Every shards-th row, from the row `first` on."""
+        return _NODES["every"](self, shards, first)
+
     def among(self, owner: str, name: str, value: Any) -> list[str]:
         """Names of columns that are there; DataError, a RuntimeError, for others."""
         chosen = names(owner, name, value)

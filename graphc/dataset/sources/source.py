@@ -101,6 +101,12 @@ class MappableDataset(Dataset):
         """Whether only one of several shares is read."""
         return self.sampler.is_sharded()
 
+    def share(self, shards: int, first: int) -> Dataset:
+        """Every shards-th sample, from the sample `first` on: the others are never read. They come in order, as in MindSpore."""
+        part = copy.copy(self)
+        part.sampler = DistributedSampler(shards, 0, False, offset=-first % shards)
+        return part
+
     def _split(self, sizes: list[int], randomize: bool) -> tuple[Dataset, ...]:
         """By numbers of samples: what belongs to other parts is never read."""
         parts = []
