@@ -112,7 +112,7 @@ class Index:
 
     def values(self, rows: list[int]) -> dict[int, tuple[Any, ...]]:
         """Row -> what its index fields hold."""
-        if not self._fields:
+        if not self._fields or not rows:
             return {}
         names = ", ".join(f'"{f.name}_0"' for f in self._fields)
         found: dict[int, tuple[Any, ...]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -79,6 +79,8 @@ class RecordSet:
         self._indexed = [self.fields[name] for name in self.header.index]
         self._indexes = [Index(owner, p, h) for p, h in zip(self.paths, self._headers, strict=True)]
         self._places: list[Places] = [index.places() for index in self._indexes]
+        #: Of each file the rows whose fields have been compared with its index.
+        self._known = [np.zeros(h.rows, bool) for h in self._headers]
         #: After each file, how many rows there are up to there.
         self.ends: list[int] = np.cumsum([h.rows for h in self._headers]).tolist()
 
@@ -105,19 +107,21 @@ class RecordSet:
         wanted = set(columns)
         raw = any(f.name in wanted for f in self._raw)
         blobs = [k for k, f in enumerate(self._blobs) if f.name in wanted]
-        made: dict[str, list[Any]] = {name: [] for name in columns}
+        made: dict[str, list[Any]] = {name: [None] * len(numbers) for name in columns}
         files = np.searchsorted(self.ends, numbers, side="right")
-        for begin, end in _runs(files):
-            k = int(files[begin])
-            rows = (numbers[begin:end] - (self.ends[k - 1] if k else 0)).tolist()
+        for k in np.unique(files).tolist():
+            places = np.flatnonzero(files == k)
+            rows = (numbers[places] - (self.ends[k - 1] if k else 0)).tolist()
+            found: dict[str, list[Any]] = {}
             with self._open(k) as file:
                 if raw:
-                    for row in self._raw_of(file, k, rows):
-                        for name in wanted & set(row):
-                            made[name].append(row[name])
+                    held = self._raw_of(file, k, rows)
+                    found = {f.name: [row[f.name] for row in held] for f in self._raw if f.name in wanted}
                 if blobs:
-                    for name, values in self._blobs_of(file, k, rows, blobs).items():
-                        made[name] += values
+                    found |= self._blobs_of(file, k, rows, blobs)
+            for name, values in found.items():
+                for place, value in zip(places.tolist(), values, strict=True):
+                    made[name][place] = value
         return made
 
     def labels(self, name: str) -> Array | None:
@@ -133,18 +137,21 @@ class RecordSet:
             for f in self._indexed
         }
 
-    def _raw_of(self, file: IO[bytes], k: int, rows: list[int]) -> Iterator[Row]:
-        """The fields of one value of rows of a file, which are those of its index."""
-        places, known = self._places[k], self._indexes[k].values(sorted(set(rows)))
+    def _raw_of(self, file: IO[bytes], k: int, rows: list[int]) -> list[Row]:
+        """The fields of one value of rows of a file, which are those of its index: that is looked at once."""
+        places, known = self._places[k], self._known[k]
+        held = self._indexes[k].values([row for row in sorted(set(rows)) if not known[row]])
+        made = []
         for row in rows:
             try:
-                made = unpack_raw(_piece(file, int(places.raw[row]), int(places.raw_size[row])), self._raw)
-                for field, held in zip(self._indexed, known.get(row, ()), strict=False):
-                    if not _same(made[field.name], held, field):
-                        raise DamagedRow(f"field {field.name!r} is {made[field.name]!r}, the index says {held!r}")
+                made.append(unpack_raw(_piece(file, int(places.raw[row]), int(places.raw_size[row])), self._raw))
+                for field, value in zip(self._indexed, held.get(row, ()), strict=False):
+                    if not _same(made[-1][field.name], value, field):
+                        raise DamagedRow(f"field {field.name!r} is {made[-1][field.name]!r}, the index says {value!r}")
             except DamagedRow as error:
                 raise self._damaged(k, row, error) from None
-            yield made
+        known[list(held)] = True
+        return made
 
     def _blobs_of(self, file: IO[bytes], k: int, rows: list[int], blobs: list[int]) -> dict[str, list[Any]]:
         """Some of the blobs of rows of a file."""
@@ -180,14 +187,6 @@ class RecordSet:
             return open(self.paths[k], "rb")
         except OSError as error:
             raise damaged(self.owner, self.paths[k], f"it cannot be read: {error.strerror}") from error
-
-
-def _runs(files: Array) -> list[tuple[int, int]]:
-    """Where equal numbers follow each other: begins and ends."""
-    if not len(files):
-        return []
-    changes = (np.flatnonzero(np.diff(files)) + 1).tolist()
-    return list(zip([0, *changes], [*changes, len(files)], strict=True))
 
 
 def _piece(file: IO[bytes], at: int, size: int) -> bytes:
