@@ -301,3 +301,12 @@ def test_every_error_of_damage_is_one_of_graphcs(tmp_path, folder):
             list(ds.TFRecordDataset(str(tmp_path / "x.tf")).create_dict_iterator(num_epochs=1, output_numpy=True))
         except GraphcError as error:
             assert error.code == "GC205"  # noqa: PT017, some damage is none
+
+
+def test_numbers_in_bfloat16(folder):
+    schema = ds.Schema()
+    schema.add_column("f", "bfloat16", [4])
+    (first, _) = ds.TFRecordDataset(str(folder / "shapes.tf"), schema, shuffle=False).create_tuple_iterator(
+        num_epochs=1, output_numpy=True
+    )
+    assert (first[0].dtype.name, first[0].tolist()) == ("bfloat16", [0.5] * 4)

@@ -12,7 +12,7 @@ from graphc.dataset.checks import integer, names, truth
 from graphc.dataset.core.rows import Rows, alike, joined_alike
 from graphc.dataset.core.streams import Done, Run, Stream
 from graphc.dataset.orders.files import FilesSampler, how_mixed
-from graphc.dataset.schema import Schema
+from graphc.dataset.schema import Schema, numpy_dtype
 from graphc.dataset.shuffle import Shuffle
 from graphc.dataset.sources.files import matching_files, no_cache
 from graphc.dataset.sources.source import MappableDataset, Numbered, check_shards
@@ -48,7 +48,7 @@ class Column:
             return [self._text(f.pieces) if self.dtype == "string" else self._bytes(f.pieces) for f in rows]
         numbers, counts = integers(rows) if kind == INTS else floats(rows)
         with np.errstate(invalid="ignore", over="ignore"):
-            numbers = numbers.astype(self.dtype)
+            numbers = numbers.astype(numpy_dtype(_OWNER, self.dtype))
         parts = np.split(numbers, np.cumsum(counts)[:-1])
         return [p.reshape(self._fitting(len(p), len(p))) for p in parts]
 
