@@ -201,6 +201,8 @@ def test_names_of_mindspore():
             "from mindspore.mindrecord import FileWriter, FileReader, MindPage, Cifar10ToMR, SUCCESS, FAILED, set_enc_key\n"
             "from mindspore.mindrecord.filewriter import FileWriter as again\n"
             "from mindspore.mindrecord.config import set_enc_mode\n"
+            "from mindspore.mindrecord.tools.mnist_to_mr import MnistToMR\n"
+            "from mindspore.mindrecord.common.exceptions import MRMOpenError, ParamTypeError\n"
             "import mindspore.mindrecord as mr, mindspore.dataset as ds\n"
             "from mindspore.dataset import MindDataset, TFRecordDataset, PaddedDataset\n"
             "from mindspore.dataset.engine.datasets_standard_format import MindDataset as other\n",
@@ -209,6 +211,10 @@ def test_names_of_mindspore():
         assert namespace["FileWriter"] is namespace["again"]
         assert namespace["MindDataset"] is namespace["other"]
         assert dir(namespace["mr"])
+        with pytest.raises(namespace["ParamTypeError"]):
+            namespace["FileReader"](1)
+        with pytest.raises(namespace["mr"].MRMOpenError):
+            namespace["FileReader"](__file__)
         with pytest.raises(ImportError, match="MindDataset of files that are on this machine"):
             exec("from mindspore.dataset import OBSMindDataset", namespace)
     finally:

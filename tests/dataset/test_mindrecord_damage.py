@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from graphc import DataError, GraphcError
-from graphc.mindrecord import FileReader
+from graphc.mindrecord import FileReader, FileWriter
 from graphc.mindrecord.layout import BLOB, read_header
 from tests.recorders import recorder
 
@@ -210,3 +210,15 @@ def test_a_reader_that_is_closed(path):
     reader.close()
     with pytest.raises(DataError, match="it is closed"):
         next(reader.get_next())
+
+
+def test_files_of_an_older_version(tmp_path):
+    """Their ints are not packed; rows are added to files of version 3.0 only."""
+    path = tmp_path / "old"
+    floats = {"x": {"type": "float32", "shape": [-1]}, "i": {"type": "int32"}}
+    probe.write_mind(FileWriter, path, floats, [{"x": np.ones(3, np.float32), "i": 5}], None)
+    data = path.read_bytes().replace(b'"version":"3.0"', b'"version":"2.0"')
+    path.write_bytes(data)
+    assert [(row["x"].tolist(), row["i"]) for row in FileReader(str(path)).get_next()] == [([1.0] * 3, 5)]
+    with pytest.raises(DataError, match=r"added to files of version 3\.0 only"):
+        FileWriter.open_for_append(str(path))
