@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from graphc.mindrecord.layout import (
 from graphc.mindrecord.packing import Row
 from graphc.mindrecord.reading import RecordSet, file_name
 from graphc.mindrecord.rows import checked, fields_of
-from graphc.mindrecord.writing import ShardWriter
+from graphc.mindrecord.writing import ShardWriter, packed
 
 _OWNER = "FileWriter"
 
@@ -125,14 +127,12 @@ class FileWriter:
             raise DataError(f"{_OWNER}: there is no row in raw_data", loc=user_loc())
         self._parallel = parallel
         writers = self._opened()
+        made = [packed(row, writers[0].header) for row in rows]
         begin = 0
-        try:
-            for writer, count in zip(writers, self._dealt(len(rows)), strict=True):
-                writer.write(rows[begin : begin + count])
+        with self._or_nothing():
+            for writer, count in zip(writers, self._dealt(len(made)), strict=True):
+                writer.write(made[begin : begin + count])
                 begin += count
-        except BaseException:
-            self.discard()
-            raise
         self._rows += len(rows)
 
     def commit(self) -> None:
@@ -140,13 +140,22 @@ class FileWriter:
         if self._done:
             return
         writers = self._opened()
-        try:
+        with self._or_nothing():
             for writer in writers:
                 writer.commit()
-        except BaseException:
-            self.discard()
-            raise
         self._done = True
+
+    @contextlib.contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        """What fails leaves nothing behind. DataError where files cannot be written."""
+        try:
+            yield
+        except BaseException as error:
+            self.discard()
+            if isinstance(error, (OSError, sqlite3.Error)):
+                said = getattr(error, "strerror", None) or error
+                raise damaged(_OWNER, self._paths[0], f"it cannot be written: {said}") from error
+            raise
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
@@ -194,6 +203,8 @@ class FileWriter:
                 raise ArgumentValueError(
                     f"{_OWNER}: there is no directory {str(path.parent)!r}", code="GC205", loc=user_loc()
                 )
+            if path.is_dir():
+                raise ArgumentValueError(f"{_OWNER}: {str(path)!r} is a directory", code="GC205", loc=user_loc())
             if not self._overwrite and (path.exists() or index_path(path).exists()):
                 raise DataError(
                     f"{_OWNER}: {str(path)!r} is there already", loc=user_loc(), help="overwrite=True lets it give way"

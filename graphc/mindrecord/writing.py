@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,6 +15,43 @@ from graphc.mindrecord.layout import BLOB, LENGTH, RAW, Field, Header, Page, dam
 from graphc.mindrecord.packing import Row, pack_blobs, pack_raw
 
 _OWNER = "FileWriter"
+
+
+#: Rows whose index is written at a time.
+_ROWS = 10000
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A row as it is written: raw data and blobs with their lengths before them, and what the index holds.
+
+    saved: how many bytes packing has saved.
+    """
+
+    raw: bytes
+    blob: bytes
+    indexed: tuple[Any, ...]
+    saved: int
+
+
+def packed(row: Row, header: Header) -> Packed:
+    """A row, packed. DataError for one that is larger than a page."""
+    fields = header.fields.values()
+    raw = pack_raw(row, [f for f in fields if not f.in_blob])
+    blob, saved = pack_blobs(row, [f for f in fields if f.in_blob])
+    for data in (raw, blob):
+        if len(data) + LENGTH > header.page_size:
+            raise DataError(
+                f"{_OWNER}: a row has {len(data)} bytes, pages have {header.page_size}",
+                code="GC205",
+                loc=user_loc(),
+                help="call set_page_size with more before the first row is written",
+            )
+    return Packed(_with_length(raw), _with_length(blob), tuple(row[name] for name in header.index), saved)
+
+
+def _with_length(data: bytes) -> bytes:
+    return len(data).to_bytes(LENGTH, "little") + data
 
 
 class _Filling:
@@ -30,33 +68,24 @@ class ShardWriter:
 
     def __init__(self, path: Path, header: Header, append: bool = False) -> None:
         self.path, self.header, self._append = path, header, append
-        self._fields = list(header.fields.values())
-        self._raw_fields = [f for f in self._fields if not f.in_blob]
-        self._blob_fields = [f for f in self._fields if f.in_blob]
         self._indexed: list[Field] = [header.fields[n] for n in header.index]
         self._places: list[tuple[int, ...]] = []
         self._values: list[tuple[Any, ...]] = []
+        #: Whether there is an index of a new file's first rows.
+        self._begun = False
         self._written = path if append else path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
         self._file: IO[bytes] = open(self._written, "r+b" if append else "xb")  # noqa: SIM115, it stays open until the end
         self._raw: _Filling | None = self._last(RAW)
         self._blob: _Filling | None = self._last(BLOB)
 
-    def write(self, rows: Sequence[Row]) -> None:
-        """Add rows. DataError for one that is larger than a page."""
+    def write(self, rows: Sequence[Packed]) -> None:
+        """Add rows."""
         for row in rows:
-            raw = pack_raw(row, self._raw_fields)
-            blob, saved = pack_blobs(row, self._blob_fields)
-            for data in (raw, blob):
-                if len(data) + LENGTH > self.header.page_size:
-                    raise DataError(
-                        f"{_OWNER}: a row has {len(data)} bytes, pages have {self.header.page_size}",
-                        code="GC205",
-                        loc=user_loc(),
-                        help="call set_page_size with more before the first row is written",
-                    )
-            self._add(len(raw).to_bytes(LENGTH, "little") + raw, len(blob).to_bytes(LENGTH, "little") + blob)
-            self._values.append(tuple(row[f.name] for f in self._indexed))
-            self.header.saved += saved
+            self._add(row.raw, row.blob)
+            self._values.append(row.indexed)
+            self.header.saved += row.saved
+        if len(self._places) >= _ROWS and not self._append:
+            self._write_index()
 
     def commit(self) -> None:
         """Write what is left, the head and the index."""
@@ -71,23 +100,29 @@ class ShardWriter:
         self._file.close()
         if self._append:
             extend_index(index_path(self.path), self._indexed, self._places, self._values)
-        else:
-            base = index_path(self._written)
-            try:
-                write_index(base, self.path.name, self._indexed, self._places, self._values)
-                os.chmod(self._written, 0o600)
-                os.chmod(base, 0o600)
-                os.replace(base, index_path(self.path))
-                os.replace(self._written, self.path)
-            except BaseException:
-                base.unlink(missing_ok=True)
-                raise
+            return
+        self._write_index()
+        base = index_path(self._written)
+        os.chmod(self._written, 0o600)
+        os.chmod(base, 0o600)
+        os.replace(base, index_path(self.path))
+        os.replace(self._written, self.path)
 
     def discard(self) -> None:
         """Leave nothing of a new file; one that rows were to be added to stays as it was."""
         self._file.close()
         if not self._append:
             self._written.unlink(missing_ok=True)
+            index_path(self._written).unlink(missing_ok=True)
+
+    def _write_index(self) -> None:
+        """Write the index of the rows since the last time."""
+        base = index_path(self._written)
+        if self._begun:
+            extend_index(base, self._indexed, self._places, self._values)
+        else:
+            write_index(base, self.path.name, self._indexed, self._places, self._values)
+        self._begun, self._places, self._values = True, [], []
 
     def _add(self, raw: bytes, blob: bytes) -> None:
         room = self.header.page_size
