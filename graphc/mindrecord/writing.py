@@ -94,7 +94,9 @@ class ShardWriter:
                 self._flush(filling)
         head = self.header.encoded()
         self._file.seek(0)
-        self._file.write(head + bytes(self.header.header_size - len(head)))
+        # What a new file has no bytes for are zeros that take no room on the disk.
+        self._file.write(head + bytes(self.header.header_size - len(head) if self._append else 0))
+        self._file.truncate(max(self._file.seek(0, os.SEEK_END), self.header.header_size))
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
