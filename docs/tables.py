@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import graphc
-from graphc import amp, dataset, mint, nn, ops, train
+from graphc import amp, dataset, mindrecord, mint, nn, ops, train
 from graphc import numpy as graphc_numpy
 from graphc.errors import CODES, GraphcError
 from graphc.experimental import optim
@@ -138,6 +138,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "confusion-names": confusion_table,
     "instead": instead_table,
     "dataset-names": _names(dataset),
+    "mindrecord-names": _names(mindrecord),
     "transforms-names": _names(dataset.transforms),
     "text-names": _names(dataset.text),
     "vision-names": _names(dataset.vision),
@@ -167,6 +168,7 @@ PAGES = {
     "instead": "mindspore.md",
     "confusion-names": "training.md",
     "dataset-names": "data.md",
+    "mindrecord-names": "data.md",
     "transforms-names": "data.md",
     "text-names": "data.md",
     "vision-names": "data.md",

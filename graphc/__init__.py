@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from graphc import dataset as dataset
     from graphc import experimental as experimental
     from graphc import ir as ir
+    from graphc import mindrecord as mindrecord
     from graphc import mint as mint
     from graphc import nn as nn
     from graphc import numpy as numpy
@@ -151,7 +152,7 @@ __version__ = "0.1.0"
 
 #: Names by module: what needs more than the standard library is imported when it is first asked for.
 _LAZY = {
-    "graphc": "amp common compat context dataset experimental ir mint nn numpy ops parallel passes testing train",
+    "graphc": "amp common compat context dataset experimental ir mindrecord mint nn numpy ops parallel passes testing train",
     "graphc.amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
     "graphc.api": "CompiledStep",
     "graphc.compiling": "compile",

@@ -187,11 +187,7 @@ CELL = {
 
 #: What of `mindspore.dataset` is left out.
 DATASET = {
-    **_names(
-        "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
-        "MindDataset OBSMindDataset PaddedDataset",
-    ),
-    "TFRecordDataset": "use GeneratorDataset over what reads the records: TFRecord files are not read",
+    "OBSMindDataset": "use MindDataset of files that are on this machine",
     "DatasetCache": "use the data set itself: samples that fit into memory are kept by NumpySlicesDataset",
     **_names(
         "use a Callback of the training: data sets have none", "DSCallback WaitedDSCallback sync_wait_for_dataset"
@@ -217,8 +213,7 @@ TEXT = {
 #: What of the methods of `mindspore.dataset.Dataset` is left out.
 DATASET_METHODS = {
     "flat_map": "use GeneratorDataset over a generator that goes through the samples of each",
-    "save": "use numpy.savez of what create_dict_iterator gives: MindRecord files are not written",
-    "use_sampler": "use the samplers of the sources: a data set that is made of others has none of its own",
+    "use_sampler": "use the samplers of the sources: of data sets that are made of others concat alone has one",
     **_names(
         "use GeneratorDataset over an object that the training changes: data sets do not wait for it",
         "sync_wait sync_update disable_sync is_sync get_sync_notifiers",
@@ -295,7 +290,6 @@ TOP = {
     "shard": "use the function itself: every process has the whole of each tensor",
     "MsDispatchMode": "use print(step.graph), which says what was called",
     # ---- whole modules
-    "mindrecord": "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
     "rewrite": _SYMBOLS,
     "scipy": "use the decompositions of graphc.ops, or SciPy outside of a Cell",
     "graph": "use graphc.jit",

@@ -43,6 +43,7 @@ _DATASETS = (
     "graphc.dataset.nodes.mapping",
     "graphc.dataset.nodes.zipping",
 )
+_MINDRECORD = ("graphc.mindrecord", "graphc.compat.mindrecord_errors")
 _TRANSFORMS = ("graphc.dataset.transforms", "graphc.compat.transforms")
 _VISION = ("graphc.dataset.vision", "graphc.compat.transforms")
 _TEXT = ("graphc.dataset.text", "graphc.compat.transforms")
@@ -111,6 +112,15 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.numpy.fft": ("graphc.numpy.fft",),
     **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
     # ---- data sets
+    "mindspore.mindrecord": _MINDRECORD,
+    **_within(
+        "mindspore.mindrecord", "config filewriter filereader mindpage tools common common.exceptions", _MINDRECORD
+    ),
+    **_within(
+        "mindspore.mindrecord.tools",
+        "cifar10_to_mr cifar100_to_mr csv_to_mr imagenet_to_mr mnist_to_mr tfrecord_to_mr",
+        _MINDRECORD,
+    ),
     "mindspore.dataset": ("graphc.dataset", "graphc.compat.lacking", "graphc.dataset.nodes.sequence"),
     "mindspore.dataset.config": ("graphc.dataset.config",),
     "mindspore.dataset.core.config": ("graphc.dataset.config",),
@@ -131,7 +141,6 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.dataset.engine": _DATASETS,
     # Left out, and yet imported at the top of files that seldom use them: what is asked of them says what to use instead.
-    "mindspore.mindrecord": (),
     **dict.fromkeys(("mindspore.dataset.audio", "mindspore.dataset.audio.utils"), ("graphc.compat.audio",)),
     **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks

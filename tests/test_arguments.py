@@ -27,6 +27,7 @@ PUBLIC = (
     "parallel",
     "train",
     "dataset",
+    "mindrecord",
     "experimental",
     "mint",
     "compat",
@@ -45,6 +46,16 @@ _COMMON = "what all samplers are asked, this one needs less"
 _SHAPE = "Python's or MindSpore's protocol gives it"
 _OTHERS = "an argument for other sources"
 _HOOK = "a hook gets the run, whether it looks at it or not"
+#: Arguments that all samplers have, by name: the methods that need not read them.
+_SAMPLERS = {
+    "labels": (
+        "DistributedSampler.count DistributedSampler.plan RandomSampler.plan Sampler.count "
+        "Sampler.plan SequentialSampler.count SubsetRandomSampler.plan SubsetSampler.count "
+        "SubsetSampler.plan WeightedRandomSampler.plan "
+    ),
+    "size": ("PKSampler.count PKSampler.plan SubsetRandomSampler.plan SubsetSampler.count SubsetSampler.plan "),
+    "seed": ("Sampler.plan SequentialSampler.plan SubsetSampler.plan "),
+}
 #: Parameters that nothing reads, by file, function and name.
 UNREAD = {
     "dataset/vision/filters.py RandomErasing.on_pil image": "it refuses every image of Pillow's",
@@ -126,31 +137,19 @@ UNREAD = {
     "dataset/core/streams.py Worked.task count": _ABSTRACT,
     "dataset/nodes/batches.py _FunctionBatchStream.task count": "batches come one at a time",
     "dataset/nodes/buckets.py _BucketStream.read count": "batches come one at a time",
+    "dataset/orders/files.py FilesSampler.count labels": _COMMON,
+    "dataset/orders/files.py FilesSampler.count size": _COMMON,
+    "dataset/orders/files.py FilesSampler.plan labels": _COMMON,
+    "dataset/orders/mersenne.py Engine.peek count": _ABSTRACT,
+    "dataset/orders/mersenne.py Engine.use count": _ABSTRACT,
+    "dataset/orders/records.py _Random.count labels": _COMMON,
+    "dataset/orders/records.py _Shares.plan labels": _COMMON,
     "dataset/orders/samplers.py BuiltinSampler.count labels": _ABSTRACT,
     "dataset/orders/samplers.py BuiltinSampler.plan labels": _ABSTRACT,
     "dataset/orders/samplers.py BuiltinSampler.plan seed": _ABSTRACT,
     "dataset/orders/samplers.py BuiltinSampler.plan size": _ABSTRACT,
-    "dataset/orders/samplers.py DistributedSampler.count labels": _COMMON,
-    "dataset/orders/samplers.py DistributedSampler.plan labels": _COMMON,
-    "dataset/orders/samplers.py PKSampler.count size": _COMMON,
-    "dataset/orders/samplers.py PKSampler.plan size": _COMMON,
-    "dataset/orders/samplers.py RandomSampler.plan labels": _COMMON,
-    "dataset/orders/samplers.py Sampler.count labels": _COMMON,
-    "dataset/orders/samplers.py Sampler.plan labels": _COMMON,
-    "dataset/orders/samplers.py Sampler.plan seed": _COMMON,
-    "dataset/orders/samplers.py SequentialSampler.count labels": _COMMON,
-    "dataset/orders/samplers.py SequentialSampler.plan seed": _COMMON,
-    "dataset/orders/samplers.py SubsetRandomSampler.plan labels": _COMMON,
-    "dataset/orders/samplers.py SubsetRandomSampler.plan size": _COMMON,
-    "dataset/orders/samplers.py SubsetSampler.count labels": _COMMON,
-    "dataset/orders/samplers.py SubsetSampler.count size": _COMMON,
-    "dataset/orders/samplers.py SubsetSampler.plan labels": _COMMON,
-    "dataset/orders/samplers.py SubsetSampler.plan seed": _COMMON,
-    "dataset/orders/samplers.py SubsetSampler.plan size": _COMMON,
-    "dataset/orders/samplers.py WeightedRandomSampler.plan labels": _COMMON,
+    **{f"dataset/orders/samplers.py {f} {n}": _COMMON for n, all in _SAMPLERS.items() for f in all.split()},
     "dataset/sources/generator.py _BatchedStream.task count": "batches come one at a time",
-    "dataset/sources/line_files.py _Lines.count labels": _COMMON,
-    "dataset/sources/line_files.py _Lines.plan labels": _COMMON,
     **{
         f"dataset/sources/line_files.py LinesDataset.{n}": _ABSTRACT for n in ("paths given", "rows path", "rows given")
     },

@@ -27,20 +27,6 @@ class Symbol(_Lacking):
     __doc__ = _Lacking.__doc__
 
 
-class _LackingData(_Lacking):
-    __doc__ = _Lacking.__doc__
-
-    _part = "graphc.dataset"
-
-
-class MindDataset(_LackingData):
-    __doc__ = _Lacking.__doc__
-
-
-class TFRecordDataset(_LackingData):
-    __doc__ = _Lacking.__doc__
-
-
 class ProfilerLevel(Enum):
     """How much a Profiler records: levels that scripts name."""
 
@@ -61,7 +47,7 @@ class ProfilerActivity(Enum):
 #: The sources of images, and those that MindSpore counts as such, by name.
 _VISION = frozenset((
     "Cifar100Dataset", "Cifar10Dataset", "CSVDataset", "DigitsDataset", "GeneratorDataset", "ImageFolderDataset",
-    "MnistDataset", "NumpySlicesDataset",
+    "MindDataset", "MnistDataset", "NumpySlicesDataset", "TFRecordDataset",
 ))  # fmt: skip
 
 
@@ -89,7 +75,7 @@ class VisionBaseDataset(metaclass=_Kind):
 class TextBaseDataset(metaclass=_Kind):
     """MindSpore's base of data sets of texts, for isinstance: graphc's sources of texts are instances."""
 
-    members = frozenset(("CSVDataset", "TextFileDataset", "GeneratorDataset"))
+    members = frozenset(("CSVDataset", "GeneratorDataset", "MindDataset", "TFRecordDataset", "TextFileDataset"))
 
 
 class SourceDataset(metaclass=_Kind):
@@ -99,6 +85,6 @@ class SourceDataset(metaclass=_Kind):
 
 
 __all__ = [
-    "MindDataset", "Profiler", "ProfilerActivity", "ProfilerLevel", "SourceDataset", "Symbol", "TFRecordDataset",
-    "TextBaseDataset", "VisionBaseDataset",
+    "Profiler", "ProfilerActivity", "ProfilerLevel", "SourceDataset", "Symbol", "TextBaseDataset",
+    "VisionBaseDataset",
 ]  # fmt: skip

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from graphc.dataset.sources.cifar import Cifar10Dataset, Cifar100Dataset
     from graphc.dataset.sources.generator import GeneratorDataset
     from graphc.dataset.sources.images import ImageFolderDataset
+    from graphc.dataset.sources.mindrecord import MindDataset
     from graphc.dataset.sources.mnist import (
         EMnistDataset,
         FashionMnistDataset,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         MnistDataset,
         QMnistDataset,
     )
+    from graphc.dataset.sources.padded import PaddedDataset
     from graphc.dataset.sources.published.boxes import KITTIDataset, VOCDataset, WIDERFaceDataset
     from graphc.dataset.sources.published.coco import CocoDataset
     from graphc.dataset.sources.published.described import (
@@ -108,6 +110,7 @@ if TYPE_CHECKING:
         YelpReviewDataset,
     )
     from graphc.dataset.sources.text import CSVDataset, TextFileDataset
+    from graphc.dataset.sources.tfrecord import TFRecordDataset
 
 #: Names by module: what reads images or starts workers is imported when it is first asked for.
 _LAZY = {
@@ -129,6 +132,7 @@ _LAZY = {
     "sources.cifar": "Cifar10Dataset Cifar100Dataset",
     "sources.generator": "GeneratorDataset",
     "sources.images": "ImageFolderDataset",
+    "sources.mindrecord": "MindDataset",
     "sources.mnist": "EMnistDataset FashionMnistDataset KMnistDataset MnistDataset QMnistDataset",
     "sources.published.boxes": "KITTIDataset VOCDataset WIDERFaceDataset",
     "sources.published.coco": "CocoDataset",
@@ -145,7 +149,9 @@ _LAZY = {
     " TedliumDataset YesNoDataset",
     "sources.published.tables": "AGNewsDataset AmazonReviewDataset CLUEDataset DBpediaDataset SST2Dataset SogouNewsDataset"
     " YahooAnswersDataset YelpReviewDataset",
+    "sources.padded": "PaddedDataset",
     "sources.text": "CSVDataset TextFileDataset",
+    "sources.tfrecord": "TFRecordDataset",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in (names or module).split()}
 
@@ -193,12 +199,14 @@ __all__ = [
     "LibriTTSDataset",
     "LineReader",
     "ManifestDataset",
+    "MindDataset",
     "MnistDataset",
     "Multi30kDataset",
     "NumpySlicesDataset",
     "OmniglotDataset",
     "PKSampler",
     "PaddedBatchDataset",
+    "PaddedDataset",
     "PennTreebankDataset",
     "PhotoTourDataset",
     "Places365Dataset",
@@ -222,6 +230,7 @@ __all__ = [
     "SpeechCommandsDataset",
     "SubsetRandomSampler",
     "SubsetSampler",
+    "TFRecordDataset",
     "TedliumDataset",
     "TextFileDataset",
     "UDPOSDataset",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.dataset.checks import integer
-from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, GraphcError, user_loc
 from graphc.ops.tensor.dtype import to_name
 
 
@@ -28,6 +28,19 @@ def numpy_dtype(owner: str, given: Any) -> np.dtype[Any]:
     return found
 
 
+def _loaded(path: str) -> Any:
+    """What a JSON file holds. ArgumentValueError where there is none, DataError for what is no JSON."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except OSError as error:
+        raise ArgumentValueError(
+            f"Schema: {str(path)!r} cannot be read: {error.strerror}", code="GC205", loc=user_loc()
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"Schema: {str(path)!r} is no JSON: {error}", code="GC205", loc=user_loc()) from None
+
+
 class Schema:
     """Columns with names, dtypes and shapes. schema_file: a JSON file {"columns": {name: {"type", "rank", "shape"}}}."""
 
@@ -35,8 +48,7 @@ class Schema:
         self.num_rows: int | None = None
         self.columns: list[dict[str, Any]] = []
         if schema_file is not None:
-            with open(schema_file, encoding="utf-8") as file:
-                self.from_json(json.load(file))
+            self.from_json(_loaded(schema_file))
 
     def add_column(self, name: str, de_type: Any, shape: list[int] | None = None) -> None:
         """A column. shape: sizes, -1 for any. ArgumentTypeError or ArgumentValueError for what is none."""
@@ -61,14 +73,16 @@ class Schema:
             lacking = [key for key in ("name", "type") if key not in column]
             if lacking:
                 raise ArgumentValueError(f"Schema: a column has no {lacking[0]!r}: {column}", loc=user_loc())
-            self.add_column(column["name"], column["type"], column.get("shape"))
+            # A file may give the number of axes alone: what has none is one value.
+            shape: list[int] | None = [] if column.get("rank") == 0 else None
+            self.add_column(column["name"], column["type"], column.get("shape", shape))
 
     def from_json(self, json_obj: dict[str, Any]) -> None:
         """What `to_json` gave, as a dict."""
         if not isinstance(json_obj, dict) or "columns" not in json_obj:
             raise ArgumentValueError('Schema: a dict with "columns" is needed', loc=user_loc())
         rows = json_obj.get("numRows")
-        self.num_rows = None if rows is None else integer("Schema", "numRows", rows, 1)
+        self.num_rows = None if rows is None else integer("Schema", "numRows", rows, 0) or None
         self.parse_columns(json_obj["columns"])
 
     def to_json(self) -> str:

@@ -120,7 +120,7 @@ def test_runtime_errors(action, message):
         (lambda: X.padded_batch(2, pad_info={"a": 1}), ArgumentTypeError, "tuple of a shape and a value"),
         (lambda: X.create_dict_iterator(num_epochs=0), ArgumentValueError, "num_epochs must be -1 or more than 0"),
         (lambda: X.create_dict_iterator(output_numpy=1), ArgumentTypeError, "output_numpy must be a bool"),
-        (lambda: ds.RandomSampler(shuffle=ds.Shuffle.FILES), ArgumentValueError, "GC112"),
+        (lambda: numbered(sampler=ds.RandomSampler(shuffle=ds.Shuffle.FILES)), ArgumentValueError, "GC112"),
         (lambda: ds.config.set_multiprocessing_start_method("thread"), ArgumentValueError, "GC112"),
         (lambda: ds.MnistDataset("/no/such/folder"), ArgumentValueError, "GC205"),
         (

@@ -235,6 +235,15 @@ class Dataset:
         """A text.Vocab of the words in columns: text.Vocab.from_dataset of this data set, with its arguments."""
         return _MAKERS["vocab"](self, columns, freq_range, top_k, special_tokens, special_first)
 
+    def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
+        """Write the rows of one pass into a MindRecord file, or with num_files > 1 into several, named FILE_NAME0 and so on.
+
+        bool, int8, int16, int32, uint8 and uint16 become int32; int64, uint32 and uint64 int64; float16 and float32 float32;
+        float64, texts and bytes stay. Arrays may differ in the first of their sizes. DataError for rows that differ otherwise,
+        for arrays of texts, and for a file that is there.
+        """
+        _MAKERS["save"](self, file_name, num_files, file_type)
+
     # ---- operations
 
     def map(
@@ -422,6 +431,10 @@ class Dataset:
         return counts
 
     # ---- for nodes
+
+    def share(self, shards: int, first: int) -> Dataset:
+        """Every shards-th row, from the row `first` on."""
+        return _NODES["every"](self, shards, first)
 
     def among(self, owner: str, name: str, value: Any) -> list[str]:
         """Names of columns that are there; DataError, a RuntimeError, for others."""

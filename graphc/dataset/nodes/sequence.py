@@ -12,6 +12,7 @@ from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.rows import Column, Rows, first_ids, joined
 from graphc.dataset.core.streams import ALL, Run, Stream, fill
 from graphc.dataset.orders.mersenne import Mt19937_64
+from graphc.dataset.orders.samplers import DistributedSampler
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 # ---- shuffle
@@ -367,6 +368,23 @@ class ConcatDataset(Dataset):
                     details=[f"{type(d).__name__}: {', '.join(d.get_col_names())}" for d in datasets],
                 )
         super().__init__(tuple(datasets), columns)
+
+    def use_sampler(self, sampler: Any) -> None:
+        """Give each process its share of all rows, every num_shards-th. sampler: a DistributedSampler that mixes nothing."""
+        if not isinstance(sampler, DistributedSampler):
+            raise ArgumentTypeError(
+                f"use_sampler: concat takes a DistributedSampler, got {type(sampler).__name__}", loc=user_loc()
+            )
+        if sampler.shuffle or sampler.num_samples is not None:
+            raise ArgumentValueError(
+                "use_sampler: the sampler of concat must have shuffle=False and no num_samples", loc=user_loc()
+            )
+        before, parts = 0, []
+        for child in self.children:
+            first = (sampler.shard_id - before) % sampler.num_shards
+            before += child.get_dataset_size()
+            parts.append(child.share(sampler.num_shards, first))
+        self.children = tuple(parts)
 
     def open(self, run: Run) -> Stream:
         orders = [[d.get_col_names().index(c) for c in self._columns] for d in self.children]

@@ -6,7 +6,7 @@ ACM TOMACS 10 (2000). MindSpore draws with std::mt19937, std::mt19937_64 and lib
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,8 +15,25 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _MASK32 = (1 << 32) - 1
 
 
+class Engine(Protocol):
+    """A generator of numbers from 0 to `span`."""
+
+    @property
+    def span(self) -> int: ...
+
+    def peek(self, count: int) -> Array:
+        """uint64 [count]: the next numbers, without using them up."""
+        ...
+
+    def use(self, count: int) -> Array:
+        """uint64 [count]: the next numbers."""
+        ...
+
+
 class Mt19937:
     """std::mt19937(seed): numbers of 32 bits, in order."""
+
+    span = _MASK32
 
     def __init__(self, seed: int) -> None:
         bits = np.random.MT19937()
@@ -36,6 +53,28 @@ class Mt19937:
         drawn = self.peek(count)
         self._ahead = self._ahead[count:]
         return drawn
+
+
+def firsts(seeds: Array, bound: int) -> Array:
+    """int64 like `seeds` [n]: the first std::uniform_int_distribution(0, bound - 1) of each std::mt19937(seed)."""
+    word = seeds.astype(np.uint64) & np.uint64(_MASK32)
+    words = [word]
+    for i in range(1, 398):
+        word = (np.uint64(1812433253) * (word ^ (word >> np.uint64(30))) + np.uint64(i)) & np.uint64(_MASK32)
+        if i in (1, 397):
+            words.append(word)
+    both = (words[0] & np.uint64(0x80000000)) | (words[1] & np.uint64(0x7FFFFFFF))
+    twist = np.where(both & np.uint64(1), np.uint64(0x9908B0DF), np.uint64(0))
+    raw: Array = words[2] ^ (both >> np.uint64(1)) ^ twist
+    raw = raw ^ (raw >> np.uint64(11))
+    raw = raw ^ ((raw << np.uint64(7)) & np.uint64(0x9D2C5680))
+    raw = raw ^ ((raw << np.uint64(15)) & np.uint64(0xEFC60000))
+    raw = raw ^ (raw >> np.uint64(18))
+    scaling = _MASK32 // bound
+    drawn = (raw // np.uint64(scaling)).astype(np.int64)
+    for k in np.flatnonzero(raw >= bound * scaling):
+        drawn[k] = integers(Mt19937(int(seeds[k])), np.array([bound]))[0]
+    return drawn
 
 
 _N, _M = 312, 156
@@ -75,7 +114,7 @@ class Mt19937_64:
         return x ^ (x >> np.uint64(43))
 
 
-def integers(generator: Mt19937, ranges: Array) -> Array:
+def integers(generator: Engine, ranges: Array) -> Array:
     """int64 like `ranges` [n]: std::uniform_int_distribution(0, range - 1) for each, drawn one after the other.
 
     A number is refused where it lies beyond the last whole multiple of the range. Whom each number is for depends on
@@ -85,7 +124,7 @@ def integers(generator: Mt19937, ranges: Array) -> Array:
     if n == 0:
         return np.empty(0, np.int64)
     ranges = ranges.astype(np.uint64)
-    scaling = np.uint64(_MASK32) // ranges
+    scaling = np.uint64(generator.span) // ranges
     limit = ranges * scaling
     count = n
     while True:
@@ -106,12 +145,12 @@ def integers(generator: Mt19937, ranges: Array) -> Array:
     return values.astype(np.int64)
 
 
-def shuffled(values: Array, generator: Mt19937) -> Array:
-    """[n]: libstdc++'s std::shuffle. Two places come of one number while the square of n fits into 32 bits."""
+def shuffled(values: Array, generator: Engine) -> Array:
+    """[n]: libstdc++'s std::shuffle. Two places come of one number while the square of n fits into the engine's numbers."""
     n = len(values)
     if n < 2:
         return values.copy()
-    if _MASK32 // n >= n:
+    if generator.span // n >= n:
         first = 1 + (n % 2 == 0)
         partners = [integers(generator, np.array([2]))] if first == 2 else []
         at = np.arange(first, n, 2)

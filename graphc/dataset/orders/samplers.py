@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from graphc.arguments import refusal
 from graphc.dataset.checks import integer, truth
 from graphc.dataset.orders.mersenne import Mt19937, canonical, integers, shuffled
-from graphc.dataset.shuffle import Shuffle, is_global
+from graphc.dataset.shuffle import Shuffle, is_level, of_records_only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -134,7 +135,7 @@ class SequentialSampler(BuiltinSampler):
 class RandomSampler(BuiltinSampler):
     """Every index in a new random order in each pass; drawn independently of each other with `replacement`.
 
-    shuffle: Shuffle.GLOBAL is what there is; the others are for MindRecord files, which graphc does not read.
+    shuffle: Shuffle.GLOBAL, and for MindDataset the others of its levels.
     """
 
     def __init__(
@@ -142,7 +143,9 @@ class RandomSampler(BuiltinSampler):
     ) -> None:
         super().__init__(num_samples)
         self.replacement = truth("RandomSampler", "replacement", replacement)
-        is_global("RandomSampler", shuffle)
+        self.level = is_level("RandomSampler", shuffle)
+        if self.level is Shuffle.FALSE:
+            raise refusal("RandomSampler", "shuffle", shuffle, Shuffle.GLOBAL)
         #: Whether each pass has its own order.
         self.reshuffle = True
 
@@ -150,6 +153,7 @@ class RandomSampler(BuiltinSampler):
         return True
 
     def plan(self, size: int, seed: int, labels: Labels) -> Plan:
+        of_records_only("RandomSampler", self.level)
         order, turn = np.arange(size), -1
         count = self._at_most(size)
 
@@ -170,18 +174,24 @@ class RandomSampler(BuiltinSampler):
 class DistributedSampler(BuiltinSampler):
     """The share of one of `num_shards` processes: every num_shards-th sample, from shard_id on, after a common shuffle.
 
-    offset: which shard the first sample goes to, -1 for shard 0; with -1 every share has as many samples as the largest and
-    the last ones start again from the first sample, else shares may differ by one. ArgumentValueError if shard_id is not below
-    num_shards.
+    shuffle: a bool, and for MindDataset one of Shuffle's levels. offset: which shard the first sample goes to, -1 for shard 0;
+    with -1 every share has as many samples as the largest and the last ones start again from the first sample, else shares may
+    differ by one. ArgumentValueError if shard_id is not below num_shards.
     """
 
     def __init__(
-        self, num_shards: int, shard_id: int, shuffle: bool = True, num_samples: int | None = None, offset: int = -1
+        self,
+        num_shards: int,
+        shard_id: int,
+        shuffle: bool | Shuffle = True,
+        num_samples: int | None = None,
+        offset: int = -1,
     ) -> None:
         super().__init__(num_samples)
         self.num_shards = integer("DistributedSampler", "num_shards", num_shards, 1)
         self.shard_id = shard(self.num_shards, shard_id, "DistributedSampler")
-        self.shuffle = truth("DistributedSampler", "shuffle", shuffle)
+        self.level = is_level("DistributedSampler", shuffle, or_bool=True)
+        self.shuffle = self.level is not Shuffle.FALSE
         self.offset = integer("DistributedSampler", "offset", offset, -1)
         if self.offset > self.num_shards:
             raise ArgumentValueError(
@@ -194,7 +204,7 @@ class DistributedSampler(BuiltinSampler):
     def is_sharded(self) -> bool:
         return True
 
-    def _places(self, size: int) -> Array:
+    def places(self, size: int) -> Array:
         """int64 [m]: places in the common order."""
         if self.offset == -1:
             count = -(-size // self.num_shards)
@@ -205,10 +215,11 @@ class DistributedSampler(BuiltinSampler):
         return places[: self._at_most(len(places))]
 
     def count(self, size: int, labels: Labels) -> int:
-        return len(self._places(size))
+        return len(self.places(size))
 
     def plan(self, size: int, seed: int, labels: Labels) -> Plan:
-        order, turn, places = np.arange(size), 0, self._places(size)
+        of_records_only("DistributedSampler", self.level)
+        order, turn, places = np.arange(size), 0, self.places(size)
 
         def next_pass() -> Array:
             nonlocal order, turn
@@ -349,9 +360,10 @@ class PKSampler(BuiltinSampler):
         return self._at_most(self.num_val * len(np.unique(self._labels(labels))))
 
     def plan(self, size: int, seed: int, labels: Labels) -> Plan:
-        of = self._labels(labels)
-        classes = np.unique(of)
-        members = {int(c): np.flatnonzero(of == c) for c in classes}
+        # Classes may have names, not numbers alone.
+        found, of = np.unique(self._labels(labels), return_inverse=True)
+        classes = np.arange(len(found))
+        members = [np.flatnonzero(of == c) for c in classes]
         count, turn, order = self._at_most(self.num_val * len(classes)), -1, classes
 
         def next_pass() -> Array:
@@ -360,8 +372,8 @@ class PKSampler(BuiltinSampler):
             generator = Mt19937(seed + turn)
             if self.shuffle and turn == 0:
                 order = shuffled(classes, generator)
-            drawn = integers(generator, np.repeat([len(members[int(c)]) for c in order], self.num_val))
-            chosen = [members[int(c)][drawn[k * self.num_val : (k + 1) * self.num_val]] for k, c in enumerate(order)]
+            drawn = integers(generator, np.repeat([len(members[c]) for c in order], self.num_val))
+            chosen = [members[c][drawn[k * self.num_val : (k + 1) * self.num_val]] for k, c in enumerate(order)]
             return np.concatenate(chosen)[:count]
 
         return next_pass

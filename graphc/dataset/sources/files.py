@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from pathlib import Path
 from typing import Any
@@ -74,3 +75,22 @@ def folder_in(owner: str, path: Path) -> Path:
     if not path.is_dir():
         raise DataError(f"{owner}: there is no folder {str(path)!r}", code="GC205", loc=user_loc())
     return path
+
+
+def matching_files(owner: str, dataset_files: Any) -> list[Path]:
+    """Files of a path or a list of paths, which may be patterns; in the order of their names."""
+    given = [dataset_files] if isinstance(dataset_files, (str, os.PathLike)) else dataset_files
+    if not isinstance(given, (list, tuple)) or not given:
+        raise ArgumentTypeError(f"{owner}: dataset_files must be a path or a list of paths", loc=user_loc())
+    found: list[str] = []
+    for pattern in given:
+        if not isinstance(pattern, (str, os.PathLike)):
+            raise ArgumentTypeError(
+                f"{owner}: dataset_files must be paths, one is {type(pattern).__name__}", loc=user_loc()
+            )
+        named = [os.fspath(pattern)] if os.path.isfile(pattern) else []
+        matching = [p for p in glob.glob(os.fspath(pattern), recursive=True) if os.path.isfile(p)] or named
+        if not matching:
+            raise ArgumentValueError(f"{owner}: there is no file {os.fspath(pattern)!r}", code="GC205", loc=user_loc())
+        found += matching
+    return [Path(p) for p in sorted(found)]

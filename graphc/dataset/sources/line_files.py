@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,92 +10,24 @@ from typing import Any
 import numpy as np
 
 from graphc.dataset.checks import integer
-from graphc.dataset.orders.mersenne import Mt19937, Mt19937_64, buffered, shuffled
-from graphc.dataset.orders.samplers import BuiltinSampler, Labels, Plan
+from graphc.dataset.orders.files import FilesSampler, how_mixed
 from graphc.dataset.shuffle import Shuffle
+from graphc.dataset.sources.files import matching_files
 from graphc.dataset.sources.listed import ListedDataset, Texts
 from graphc.dataset.sources.parameters import NUM_SAMPLES, NUM_SHARDS, REQUIRED, SHARD_ID, WORKERS, Parameter
 from graphc.dataset.sources.source import MappableDataset, check_shards
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.errors import DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: The buffer in which rows are mixed holds at most so many.
-_BUFFER = 10000
-
-
-class _Lines(BuiltinSampler):
-    """Rows of files: files in order or mixed, of their rows the share of one of several, and these mixed in a buffer.
-
-    Shares are of one size: what the last ones lack they take from the beginning.
-    """
-
-    def __init__(self, ends: list[int], shuffle: Shuffle, shards: int, shard: int, num_samples: int | None) -> None:
-        super().__init__(num_samples)
-        self._ends, self._shuffle, self._shards, self._shard = ends, shuffle, shards, shard
-
-    def is_shuffled(self) -> bool:
-        return self._shuffle is not Shuffle.FALSE
-
-    def is_sharded(self) -> bool:
-        return self._shards > 1
-
-    def count(self, size: int, labels: Labels) -> int:
-        return self._at_most(-(-size // self._shards))
-
-    def _share(self, order: Array) -> Array:
-        each = self.count(len(order), None)
-        start = -(-len(order) // self._shards) * self._shard
-        return order[(start + np.arange(each)) % len(order)]
-
-    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
-        starts = [0, *self._ends[:-1]]
-        # Four times what a file has of a share, on average.
-        buffer = min(4 * (-(-size // self._shards) // len(starts)) or _BUFFER, _BUFFER)
-        files, turn, generator = np.arange(len(starts)), 0, Mt19937_64(seed)
-
-        def next_pass() -> Array:
-            nonlocal files, turn
-            if self._shuffle is not Shuffle.FALSE:
-                # As in MindSpore: each pass mixes the order of the one before, with the same numbers, or, where there are
-                # several shares, which must agree whatever the seeds of their processes, with those of the pass.
-                turn += 1
-                files = shuffled(files, Mt19937(turn if self._shards > 1 else seed))
-            share = self._share(np.concatenate([np.arange(starts[f], self._ends[f]) for f in files]))
-            return buffered(share, buffer, generator) if self._shuffle is Shuffle.GLOBAL else share
-
-        return next_pass
-
 
 def _mixed(owner: str, name: str, shuffle: Any) -> Shuffle:
-    """How rows are mixed: a bool, Shuffle.GLOBAL, as None is, or Shuffle.FILES."""
-    if shuffle is None or isinstance(shuffle, bool):
-        return Shuffle.FALSE if shuffle is False else Shuffle.GLOBAL
-    if not isinstance(shuffle, Shuffle):
-        raise ArgumentTypeError(
-            f"{owner}: {name} must be a bool or a Shuffle, got {type(shuffle).__name__}", loc=user_loc()
-        )
-    if shuffle not in (Shuffle.GLOBAL, Shuffle.FILES, Shuffle.FALSE):
-        raise ArgumentValueError(
-            f"{owner}: {name} must be a bool, Shuffle.GLOBAL or Shuffle.FILES, got {shuffle}", loc=user_loc()
-        )
-    return shuffle
+    """How rows are mixed; None means Shuffle.GLOBAL."""
+    return how_mixed(owner, True if shuffle is None else shuffle)
 
 
 def _paths(owner: str, name: str, dataset_files: Any) -> list[Path]:
-    """Files of a path or a list of paths, which may be patterns; in the order of their names."""
-    given = [dataset_files] if isinstance(dataset_files, (str, os.PathLike)) else dataset_files
-    if not isinstance(given, (list, tuple)) or not given:
-        raise ArgumentTypeError(f"{owner}: {name} must be a path or a list of paths", loc=user_loc())
-    found: list[str] = []
-    for pattern in given:
-        if not isinstance(pattern, (str, os.PathLike)):
-            raise ArgumentTypeError(f"{owner}: {name} must be paths, one is {type(pattern).__name__}", loc=user_loc())
-        matching = glob.glob(os.fspath(pattern)) or ([os.fspath(pattern)] if os.path.isfile(pattern) else [])
-        if not matching:
-            raise ArgumentValueError(f"{owner}: there is no file {os.fspath(pattern)!r}", code="GC205", loc=user_loc())
-        found += matching
-    return [Path(p) for p in sorted(found)]
+    return matching_files(owner, dataset_files)
 
 
 FILES = Parameter("dataset_files", REQUIRED, _paths)
@@ -136,7 +66,7 @@ class LinesDataset(ListedDataset):
             raise DataError(f"{owner}: there is nothing to read in what it was given", code="GC205", loc=user_loc())
         columns = zip(self.fields(given).items(), zip(*rows, strict=True), strict=True)
         self._held = {name: _column(dtype, values) for (name, dtype), values in columns}
-        order = _Lines(ends, given.shuffle, given.num_shards or 1, given.shard_id or 0, most)
+        order = FilesSampler(ends, given.shuffle, given.num_shards or 1, given.shard_id or 0, most)
         MappableDataset.__init__(self, list(self._held), given.num_parallel_workers, order)
 
 

@@ -20,6 +20,7 @@ from graphc.dataset.orders.samplers import (
     as_sampler,
     shard,
 )
+from graphc.dataset.shuffle import of_records_only
 from graphc.errors import ArgumentValueError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -100,6 +101,12 @@ class MappableDataset(Dataset):
         """Whether only one of several shares is read."""
         return self.sampler.is_sharded()
 
+    def share(self, shards: int, first: int) -> Dataset:
+        """Every shards-th sample, from the sample `first` on: the others are never read. They come in order, as in MindSpore."""
+        part = copy.copy(self)
+        part.sampler = DistributedSampler(shards, 0, False, offset=-first % shards)
+        return part
+
     def _split(self, sizes: list[int], randomize: bool) -> tuple[Dataset, ...]:
         """By numbers of samples: what belongs to other parts is never read."""
         parts = []
@@ -131,6 +138,8 @@ def chosen_sampler(
         for name, value in (("shuffle", shuffle), ("num_shards", num_shards)):
             if value is not None:
                 raise ArgumentValueError(f"{owner}: sampler and {name} exclude each other", loc=user_loc())
+        if isinstance(sampler, (RandomSampler, DistributedSampler)):
+            of_records_only(owner, sampler.level)
         return as_sampler(owner, sampler, number)
     mixed = shuffle is None or shuffle
     if num_shards is not None:

@@ -42,8 +42,9 @@ class Decode(OnDevice):
         data = inputs[0]
         if not isinstance(data, bytes):
             array = to_array(data)
-            if array.ndim == 0 and array.dtype.kind == "S":
-                array = np.frombuffer(array.item(), np.uint8)
+            if array.size == 1 and array.dtype.kind == "S":
+                # NumPy leaves zeros at the end out of values, not out of arrays.
+                array = np.frombuffer(array.tobytes(), np.uint8)
             if array.ndim != 1 or array.dtype != np.uint8:
                 raise DataError(
                     f"Decode: the bytes of a file are uint8 [n], got {array.dtype} {list(array.shape)}", code="GC201"

@@ -1,0 +1,1 @@
+"""What makes MindRecord files of other files."""
