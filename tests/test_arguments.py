@@ -154,6 +154,7 @@ UNREAD = {
         f"dataset/sources/line_files.py LinesDataset.{n}": _ABSTRACT for n in ("paths given", "rows path", "rows given")
     },
     "dataset/sources/line_files.py LinesDataset.fields given": _ABSTRACT,
+    **{f"dataset/sources/line_files.py {n} name": _COMMON for n in ("_mixed", "_paths")},
     **{f"dataset/sources/listed.py {n}": _ABSTRACT for n in ("ListedDataset.columns given", "Read.value i")},
     "dataset/sources/mnist.py _IdxDataset.pairs given": _ABSTRACT,
     **{
