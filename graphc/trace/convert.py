@@ -31,11 +31,12 @@ from graphc.trace import frozen
 from graphc.trace.branches import if_exp, if_stmt
 from graphc.trace.decided import needs_conversion, sees_sizes
 from graphc.trace.expressions import BUILT_IN, and_, chained, in_, or_
+from graphc.trace.handled import caught, handled, with_handled
 from graphc.trace.inplace import changed
 from graphc.trace.loops import for_stmt, while_stmt
 from graphc.trace.mathematics import MATH
 from graphc.trace.mentioned import bound_call, defines
-from graphc.trace.rewrite import caught, is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
+from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
 from graphc.trace.simplify import simplified
 from graphc.trace.sizes import arithmetic
 from graphc.trace.suspended import is_suspended
@@ -116,7 +117,7 @@ def _malt() -> Any:
             node = self.initial_analysis(node, ctx)
             for part in (functions, directives, breaks, continues, returns, call_trees, control_flow):
                 node = part.transform(node, ctx)
-            return variables.transform(lazy(node), ctx)
+            return variables.transform(lazy(with_handled(node)), ctx)
 
     options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
     return Transpiler(), converter.ProgramContext(options=options), api
@@ -202,5 +203,5 @@ _BUILT_IN: dict[Any, Callable[..., Any]] = {
 #: What converted code calls, besides malt's own.
 _HOOKS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, changed,
-    unzipped, nested, displayed, ticking, print_, raising, caught, is_, read, sized, comprehended, arithmetic,
+    unzipped, nested, displayed, ticking, print_, raising, caught, handled, is_, read, sized, comprehended, arithmetic,
 )  # fmt: skip

@@ -59,6 +59,8 @@ _PLAIN = (
 )  # fmt: skip
 #: Names in a function's code for which it is looked at, though it does not branch.
 _TOLD = frozenset(("super", "print", *_ASKING))
+#: Instructions by which code branches, loops, tells truth values and handles exceptions, besides jumps.
+_DECIDING = ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP", "PUSH_EXC_INFO")
 #: Methods of these are all that may be called on values that are not known.
 _KNOWN = (Tensor, list, tuple, dict, set, str)
 
@@ -110,7 +112,7 @@ def _branches(function: types.FunctionType, instance: Any, seen: set[types.CodeT
 @cache
 def _jumps(code: types.CodeType) -> bool:
     def decides(name: str) -> bool:
-        return ("JUMP" in name and "IF" in name) or name in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP")
+        return ("JUMP" in name and "IF" in name) or name in _DECIDING
 
     return any(decides(i.opname) for i in dis.get_instructions(code))
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import ast
 import copy
 import math
-import sys
 from typing import Any, TypeGuard, TypeVar
 
 from graphc.ops import functional as F
@@ -82,11 +81,6 @@ def raising(error: Any) -> Any:
     if isinstance(made, Exception):
         made.__dict__["asked_for"] = True
     return made
-
-
-def caught() -> BaseException | None:
-    """What a handler of a `try` statement handles, which `except IndexError as error` gives a name."""
-    return sys.exception()
 
 
 def lazy(function: ast.AST) -> ast.AST:
@@ -262,7 +256,7 @@ class _Lazy(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         text = ast.unparse(node.test)
         self.generic_visit(node)
-        made = hook("if_exp", node.test, _later(node.body), _later(node.orelse), ast.Constant(text))
+        made = hook("if_exp", node.test, later(node.body), later(node.orelse), ast.Constant(text))
         return located(made, node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
@@ -277,7 +271,7 @@ class _Lazy(ast.NodeTransformer):
         self.generic_visit(node)
         made = node.values[-1]
         for operand in reversed(node.values[:-1]):
-            made = hook("and_" if isinstance(node.op, ast.And) else "or_", _later(operand), _later(made))
+            made = hook("and_" if isinstance(node.op, ast.And) else "or_", later(operand), later(made))
         return located(made, node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
@@ -295,7 +289,7 @@ class _Lazy(ast.NodeTransformer):
             made = hook("in_", node.left, node.comparators[0])
             return located(hook("not_", made) if isinstance(node.ops[0], ast.NotIn) else made, node)
         links = [
-            ast.Tuple([ast.Constant(_SIGNS[type(sign)]), _later(operand)], ast.Load())
+            ast.Tuple([ast.Constant(_SIGNS[type(sign)]), later(operand)], ast.Load())
             for sign, operand in zip(node.ops, node.comparators, strict=True)
         ]
         return located(hook("chained", node.left, *links), node)
@@ -313,7 +307,8 @@ def hook(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(func=function, args=list(args), keywords=[])
 
 
-def _later(expression: ast.expr) -> ast.Lambda:
+def later(expression: ast.expr) -> ast.Lambda:
+    """An expression that is computed when it is called."""
     return ast.Lambda(args=_arguments([]), body=expression)
 
 
@@ -347,7 +342,7 @@ def _names(part: ast.comprehension) -> list[Any]:
 def _all(tests: list[ast.expr]) -> ast.expr | None:
     made = None
     for test in reversed(tests):
-        made = test if made is None else hook("and_", _later(test), _later(made))
+        made = test if made is None else hook("and_", later(test), later(made))
     return made
 
 

@@ -256,6 +256,50 @@ def several_targets(self, x):
     return y, k, m, held, top, a
 
 
+def fails_halfway(self, x):
+    k, made, turns = 4, [], 0
+    if x.sum() > 0:
+        k = 5
+    try:
+        k = int("a")
+    except ValueError:
+        made.append(x)
+    for i in range(4):
+        try:
+            turns += 1
+            if i == 1:
+                raise KeyError(i)
+            if x.sum() > i:
+                x = x + i
+            made.append([1, 2, 3][i])
+        except KeyError:
+            continue
+        except IndexError as error:
+            made.append(str(error))
+            break
+        else:
+            if x.max() > 2:
+                turns += 10
+        finally:
+            turns += 100
+    return x, k, made, turns
+
+
+def returns_from_a_handler(self, x):
+    def last(items):
+        found = items[0]
+        try:
+            for item in items:
+                if item.sum() > 0:
+                    found = found + item
+            found = items[-1] + items[len(items)]
+        except IndexError:
+            return found * 2
+        return found
+
+    return last([x, -x, x + 1])
+
+
 def outcome(body, sample, mode):
     graphc.set_context(mode=mode)
     try:
@@ -290,6 +334,7 @@ BODIES = [
     a_tensor_counts_from_a_number, built_in,
     chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
     inner_functions_return, leaves_a_loop_by_return, names_given_in_tests, several_targets,
+    fails_halfway, returns_from_a_handler,
 ]  # fmt: skip
 
 
