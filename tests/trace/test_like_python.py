@@ -415,6 +415,20 @@ def several(self, x):
     return not x
 
 
+def longer_list(self, x):
+    made = [x]
+    if x.sum() > 0:
+        made = [x, x]
+    return made + [x]
+
+
+def method_of_a_dict(self, x):
+    made = None
+    if x.sum() > 0:
+        made = {"a": x}
+    return made.items()
+
+
 def flag_and_sum(self, x):
     k = True
     while x.sum() > 0:
@@ -441,6 +455,8 @@ def member(self, x):
         ),
         (strings, TypeError, "'positive' if the condition holds and the Python value 'negative' if not"),
         (loses, TypeError, "different shapes or dtypes"),
+        (longer_list, TypeError, "'made' is a list of 2 if the condition holds and a list of 1 if not"),
+        (method_of_a_dict, TypeError, "'made' is a dict of 1 if the condition holds and the Python value None if not"),
         (several, ValueError, "a condition must be one element, this one is f32[2]"),
         (flag_and_sum, ValueError, "the loop carries"),
     ],
