@@ -26,6 +26,7 @@ from graphc.trace.raised import is_one_way
 from graphc.trace.rewrite import hook, later, located
 from graphc.trace.truth import active_recorder
 
+_LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -49,20 +50,33 @@ def _is_load(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Load)
 
 
-def with_failures(body: list[ast.stmt], read: set[str]) -> list[ast.stmt]:
-    """The statements of a `try`: each of these names that one of them sets is read before."""
+def with_reads(body: list[ast.stmt], read: set[str], ends: bool = False) -> list[ast.stmt]:
+    """Statements: each of these names that one of them sets is read before. ends: and at the end of blocks."""
     made: list[ast.stmt] = []
     for statement in body:
         names = sorted(_set_by(statement) & read)
         if names:
-            look = ast.Expr(hook("read", *(ast.Name(id=n, ctx=ast.Load()) for n in names)))
-            made.append(located(ast.If(test=ast.Constant(False), body=[look], orelse=[]), statement))
+            made.append(located(looked_at(names), statement))
         for block in ("body", "orelse", "finalbody"):
             inner = getattr(statement, block, None)
-            if inner and not isinstance(statement, _SCOPES):
-                setattr(statement, block, with_failures(inner, read))
+            if inner and not isinstance(statement, _SCOPES) and not is_look(statement):
+                setattr(statement, block, with_reads(inner, read, ends and isinstance(statement, (ast.For, ast.While))))
         made.append(statement)
+    if ends:
+        made.insert(len(made) - isinstance(made[-1], _LEAVING), located(looked_at(sorted(read)), made[-1]))
     return made
+
+
+def looked_at(names: list[str], changed: bool = False) -> ast.If:
+    """A statement that seems to read names, and may seem to change them."""
+    loaded = hook("read", *(ast.Name(n, ast.Load()) for n in names))
+    stored = [ast.Assign([ast.Name(n, ast.Store())], ast.Constant(None), type_comment=None) for n in names]
+    return ast.If(test=ast.Constant(False), body=[ast.Expr(loaded), *(stored if changed else [])], orelse=[])
+
+
+def is_look(statement: ast.stmt) -> bool:
+    """Whether a statement only seems to read names."""
+    return isinstance(statement, ast.If) and isinstance(statement.test, ast.Constant) and statement.test.value is False
 
 
 def _set_by(statement: ast.stmt) -> set[str]:

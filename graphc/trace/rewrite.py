@@ -97,8 +97,10 @@ def rewritten(function: ast.AST) -> ast.AST:
     return made
 
 
-#: Methods that change a list.
-_CHANGING = ("append", "extend", "insert", "pop", "reverse")
+#: Methods that change a list or dict.
+_CHANGING = (
+    "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update",
+)  # fmt: skip
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -109,7 +111,7 @@ class _Rewriter(ast.NodeTransformer):
         self.locals.append(_local_names(node))
         self.generic_visit(node)
         self.locals.pop()
-        return _with_outer_read(node)
+        return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
         return self._with_test(node)
@@ -148,14 +150,17 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """`x.append(value)`, and what else changes a list, of a local name or of an item of one: `x["key"].append(value)`."""
+        """`x.append(value)`, and what else changes a list or dict, of a local name or of an item of one: `x[k].append(value)`."""
         self.generic_visit(node)
         match node.value:
-            case ast.Call(func=ast.Attribute(value=target, attr=method), args=args, keywords=[]) if method in _CHANGING:
+            case ast.Call(func=ast.Attribute(value=target, attr=method), args=args, keywords=options) if (
+                method in _CHANGING
+            ):
                 if (self._is_local(target) or self._is_store(target)) and not any(
                     isinstance(a, ast.Starred) for a in args
                 ):
                     made = hook("changed", _loaded(target), ast.Constant(method), *args)
+                    made.keywords = options
                     return located(_stored(target, made), node)
         return node
 
@@ -393,16 +398,6 @@ def _local_names(function: ast.FunctionDef) -> set[str]:
             names.add(node.id)
         stack += ast.iter_child_nodes(node)
     return names - outer
-
-
-def _with_outer_read(function: ast.FunctionDef) -> ast.FunctionDef:
-    """A function that reads its `nonlocal` names at its end: to malt, what nobody reads afterwards is not changed by an `if`."""
-    names = [n for statement in function.body if isinstance(statement, ast.Nonlocal) for n in statement.names]
-    if names:
-        read = located(ast.Expr(hook("read", *(ast.Name(id=n, ctx=ast.Load()) for n in names))), function.body[-1])
-        place = len(function.body) - isinstance(function.body[-1], ast.Return)
-        function.body.insert(place, read)
-    return function
 
 
 def read(*values: Any) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 from graphc.errors import Loc, TraceError, display_path
 from graphc.trace import handled
 from graphc.trace.rewrite import located
+from graphc.trace.shared import with_shared
 
 _LOOPS = (ast.While, ast.For)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -46,6 +47,7 @@ class _Simplifier(ast.NodeTransformer):
         self._functions.append(node)
         self.generic_visit(node)
         self._functions.pop()
+        node = with_shared(node)
         if not _returns(node.body) or _ends(node.body):
             return node
         node.body.append(located(ast.Return(ast.Constant(None)), node))
@@ -60,7 +62,7 @@ class _Simplifier(ast.NodeTransformer):
     def visit_Try(self, node: ast.Try) -> Any:
         read = handled.read_after(node, self._functions[-1])
         self.generic_visit(node)
-        node.body = handled.with_failures(node.body, read)
+        node.body = handled.with_reads(node.body, read)
         return handled.with_else(node, self._name("complete")) if node.orelse else node
 
     # ---- loops with else

@@ -7,27 +7,8 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import GRAPH_MODE, PYNATIVE_MODE, Parameter, Tensor, nn, ops
-
-SAMPLES = ([1.0, 2.0], [-3.0, 1.0], [0.0, 0.0])
-
-
-class Holder(nn.Cell):
-    def __init__(self, body):
-        super().__init__()
-        self.body = body
-        self.p = Parameter(Tensor([1.0, 1.0]), name="p")
-        self.n = Parameter(Tensor(0), name="n", requires_grad=False)
-        self.relu, self.tanh = nn.ReLU(), nn.Tanh()
-        # Of one text, and of different weights.
-        self.first, self.second = (nn.Dense(2, 2, weight_init=w, has_bias=False) for w in ("ones", "zeros"))
-
-    def counted(self, x):
-        ops.assign_add(self.n, 1)
-        return x.max() > 0
-
-    def construct(self, x):
-        return self.body(self, x)
+from graphc import GRAPH_MODE, PYNATIVE_MODE, Tensor, ops
+from tests.trace.likewise import SAMPLES, outcome
 
 
 def and_or(self, x):
@@ -256,68 +237,6 @@ def several_targets(self, x):
     return y, k, m, held, top, a
 
 
-def fails_halfway(self, x):
-    k, made, turns = 4, [], 0
-    if x.sum() > 0:
-        k = 5
-    try:
-        k = int("a")
-    except ValueError:
-        made.append(x)
-    for i in range(4):
-        try:
-            turns += 1
-            if i == 1:
-                raise KeyError(i)
-            if x.sum() > i:
-                x = x + i
-            made.append([1, 2, 3][i])
-        except KeyError:
-            continue
-        except IndexError as error:
-            made.append(str(error))
-            break
-        else:
-            if x.max() > 2:
-                turns += 10
-        finally:
-            turns += 100
-    return x, k, made, turns
-
-
-def returns_from_a_handler(self, x):
-    def last(items):
-        found = items[0]
-        try:
-            for item in items:
-                if item.sum() > 0:
-                    found = found + item
-            found = items[-1] + items[len(items)]
-        except IndexError:
-            return found * 2
-        return found
-
-    return last([x, -x, x + 1])
-
-
-def outcome(body, sample, mode):
-    graphc.set_context(mode=mode)
-    try:
-        cell = Holder(body)
-        result = cell(Tensor(np.asarray(sample, np.float32)))
-        return plain(result), plain(cell.n), plain(cell.p)
-    finally:
-        graphc.set_context(mode=GRAPH_MODE)
-
-
-def plain(x):
-    if isinstance(x, Tensor):
-        return str(x.dtype), x.asnumpy().tolist()
-    if isinstance(x, (tuple, list)):
-        return type(x)(map(plain, x))
-    return {k: plain(v) for k, v in x.items()} if isinstance(x, dict) else (type(x).__name__, x)
-
-
 def items_of_tensors(self, x):
     k, total, several = x.max().astype("int32").item(), x.sum().item(), (x > 0).any().item()
     if total > 2:
@@ -334,7 +253,6 @@ BODIES = [
     a_tensor_counts_from_a_number, built_in,
     chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
     inner_functions_return, leaves_a_loop_by_return, names_given_in_tests, several_targets,
-    fails_halfway, returns_from_a_handler,
 ]  # fmt: skip
 
 
@@ -415,20 +333,6 @@ def several(self, x):
     return not x
 
 
-def longer_list(self, x):
-    made = [x]
-    if x.sum() > 0:
-        made = [x, x]
-    return made + [x]
-
-
-def method_of_a_dict(self, x):
-    made = None
-    if x.sum() > 0:
-        made = {"a": x}
-    return made.items()
-
-
 def flag_and_sum(self, x):
     k = True
     while x.sum() > 0:
@@ -455,8 +359,6 @@ def member(self, x):
         ),
         (strings, TypeError, "'positive' if the condition holds and the Python value 'negative' if not"),
         (loses, TypeError, "different shapes or dtypes"),
-        (longer_list, TypeError, "'made' is a list of 2 if the condition holds and a list of 1 if not"),
-        (method_of_a_dict, TypeError, "'made' is a dict of 1 if the condition holds and the Python value None if not"),
         (several, ValueError, "a condition must be one element, this one is f32[2]"),
         (flag_and_sum, ValueError, "the loop carries"),
     ],

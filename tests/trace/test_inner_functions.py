@@ -1,0 +1,165 @@
+"""Functions inside of functions, `try` that fails halfway, methods of containers: in compiled functions as in PYNATIVE_MODE."""
+
+from __future__ import annotations
+
+import pytest
+
+import graphc
+from graphc import GRAPH_MODE, PYNATIVE_MODE
+from tests.trace.likewise import SAMPLES, outcome
+
+
+def fails_halfway(self, x):
+    k, made, turns = 4, [], 0
+    if x.sum() > 0:
+        k = 5
+    try:
+        k = int("a")
+    except ValueError:
+        made.append(x)
+    for i in range(4):
+        try:
+            turns += 1
+            if i == 1:
+                raise KeyError(i)
+            if x.sum() > i:
+                x = x + i
+            made.append([1, 2, 3][i])
+        except KeyError:
+            continue
+        except IndexError as error:
+            made.append(str(error))
+            break
+        else:
+            if x.max() > 2:
+                turns += 10
+        finally:
+            turns += 100
+    return x, k, made, turns
+
+
+def returns_from_a_handler(self, x):
+    def last(items):
+        found = items[0]
+        try:
+            for item in items:
+                if item.sum() > 0:
+                    found = found + item
+            found = items[-1] + items[len(items)]
+        except IndexError:
+            return found * 2
+        return found
+
+    return last([x, -x, x + 1])
+
+
+def names_of_inner_functions(self, x):
+    k, factor, items = 1, 0.5, [x, x + 1]
+    scaled = [lambda v: v * factor]
+    later = (item * k for item in items)
+
+    def count(v):
+        nonlocal k, x
+        if v.sum() > 1:
+            k = 2
+        halve()
+        k = k * 2
+        x = x + 1
+        return v
+
+    def halve():
+        nonlocal k
+        k = k + 5
+
+    if x.sum() > 0:
+        factor = 3
+        count(x)
+    y = scaled[0](x)
+    factor = 7
+    turns = x * 0
+    while turns.sum() < 3:
+        turns = turns + count(x) * 0 + 1
+    for q, w in ((1, 2), (3, 4)):
+        x = x + q * w
+    quick = lambda q: q + factor  # noqa: E731
+    return x, y, k, quick(q), list(later)
+
+
+class Latest:
+    """An object whose methods are called as those of lists and dicts are."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def append(self, v):
+        if v.sum() > 0:
+            self.v = self.v + v
+
+
+def methods_of_containers(self, x):
+    d, items, latest = {"a": x}, [3, 1, 2], Latest(x)
+    latest.append(x)
+    if x.sum() > 0:
+        d.update(a=x + 1)
+        d.update({"b": x * 2}, c=x)
+        items.sort()
+        items.remove(3)
+        items.append(7)
+    else:
+        d.setdefault("b", x)
+        d["c"] = x
+        items.sort(key=lambda v: -v)
+    while d["a"].sum() < 9:
+        d.update(a=d["a"] + 2)
+    return d, items, latest.v
+
+
+BODIES = [fails_halfway, returns_from_a_handler, names_of_inner_functions, methods_of_containers]
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
+def test_as_without_a_compiler(body, monkeypatch):
+    monkeypatch.setenv("GRAPHC_JIT", "0")
+    for sample in SAMPLES:
+        assert outcome(body, sample, GRAPH_MODE) == outcome(body, sample, PYNATIVE_MODE), sample
+
+
+def longer_list(self, x):
+    made = [x]
+    if x.sum() > 0:
+        made = [x, x]
+    return made + [x]  # noqa: RUF005
+
+
+def method_of_a_dict(self, x):
+    made = None
+    if x.sum() > 0:
+        made = {"a": x}
+    return made.items()
+
+
+def counts_in_a_ternary(self, x):
+    k = 0
+
+    def count():
+        nonlocal k
+        k += 1
+        return x
+
+    return (count() if x.sum() > 0 else x) * k
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        (longer_list, TypeError, "'made' is a list of 2 if the condition holds and a list of 1 if not"),
+        (method_of_a_dict, TypeError, "'made' is a dict of 1 if the condition holds and the Python value None if not"),
+        (counts_in_a_ternary, RuntimeError, "k is changed in place under a condition that is known only when"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_what_cannot_be_one_value_is_refused(body, error, message):
+    with pytest.raises(error) as caught:
+        outcome(body, SAMPLES[0], GRAPH_MODE)
+    assert isinstance(caught.value, graphc.GraphcError)
+    assert message in str(caught.value)
