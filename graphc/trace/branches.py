@@ -85,6 +85,7 @@ def if_stmt(
     if not is_traced(cond):
         (body if cond else orelse)()
         return
+    inplace.refuse_setters(symbol_names, get_state)
     entry = get_state()
     rebound: set[int] = set()
 

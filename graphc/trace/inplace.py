@@ -11,6 +11,7 @@ import collections
 import contextlib
 import dis
 import functools
+import inspect
 import operator
 import re
 import sys
@@ -92,6 +93,28 @@ def refuse_two_names(changed: Collection[Any]) -> None:
             loc=user_loc(),
             help="use one of the names, or make a copy",
         )
+
+
+def refuse_setters(names: Iterable[str], around: Any) -> None:
+    """TraceError GC124 for attributes that a user's property or `__setattr__` sets: what both ways leave in one would be set by
+    it once more. names: of what a branch or loop changes, `m.value` among them; around: a function with these variables.
+    """
+    for name in names:
+        root, *path = name.split(".")
+        if not path:
+            continue
+        owner = dict(_variables(around)).get(root)
+        for attribute in path[:-1]:
+            owner = getattr(owner, attribute, None)
+        found = inspect.getattr_static(type(owner), path[-1], None)
+        setter = found.fset if isinstance(found, property) else type(owner).__setattr__
+        if isinstance(setter, types.FunctionType) and is_users_file(setter.__code__.co_filename):
+            raise TraceError(
+                f"{name} is set by {setter.__qualname__} under a condition that is known only when the step runs",
+                code="GC124",
+                loc=user_loc(),
+                help="set it behind the `if` or loop, to a local name that both ways set",
+            )
 
 
 def refuse_kept(changed: Collection[Any], items: Any) -> None:

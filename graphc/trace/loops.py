@@ -42,6 +42,7 @@ def while_stmt(
             return
         body()
         more = test()
+    inplace.refuse_setters(symbol_names, get_state)
     entry = tuple(
         _first_set_inside(name) if undefined(x) and not joined.is_returned(name) else x
         for name, x in zip(symbol_names, get_state(), strict=True)

@@ -259,7 +259,7 @@ class _Lazy(ast.NodeTransformer):
         return located(hook("displayed", *parts), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        text = ast.unparse(node.test)
+        text = ast.unparse(_Written().visit(copy.deepcopy(node.test)))
         self.generic_visit(node)
         made = hook("if_exp", node.test, later(node.body), later(node.orelse), ast.Constant(text))
         return located(made, node)
@@ -298,6 +298,22 @@ class _Lazy(ast.NodeTransformer):
             for sign, operand in zip(node.ops, node.comparators, strict=True)
         ]
         return located(hook("chained", node.left, *links), node)
+
+
+class _Written(ast.NodeTransformer):
+    """Gives calls the form back that they had before malt."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="ag__"), attr="converted_call"), args=[called, given, named, *_]
+            ):
+                args = given.elts if isinstance(given, ast.Tuple) else [ast.Starred(given)]
+                return ast.Call(called, args, named.keywords if isinstance(named, ast.Call) else [])
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="ag__"), attr="truth"), args=[operand]):
+                return operand
+        return node
 
 
 def _asks_right(left: ast.expr, right: ast.expr) -> bool:

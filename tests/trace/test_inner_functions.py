@@ -138,6 +138,37 @@ def method_of_a_dict(self, x):
     return made.items()
 
 
+class Doubled:
+    kept = 0
+
+    @property
+    def value(self):
+        return self.kept
+
+    @value.setter
+    def value(self, v):
+        self.kept = v * 2
+
+
+def set_by_a_property(self, x):
+    held = Doubled()
+    if x.sum() > 0:
+        held.value = x
+    return held.value
+
+
+def turned_by_a_property(self, x):
+    held = Doubled()
+    held.value = x
+    while held.value.sum() < 9:
+        held.value = held.value + 1
+    return held.value
+
+
+def text_of_a_test(self, x):
+    return "a" if x.sum(axis=0) > 0 and x.max() > 0 else "b"
+
+
 def counts_in_a_ternary(self, x):
     k = 0
 
@@ -154,6 +185,11 @@ def counts_in_a_ternary(self, x):
     [
         (longer_list, TypeError, "'made' is a list of 2 if the condition holds and a list of 1 if not"),
         (method_of_a_dict, TypeError, "'made' is a dict of 1 if the condition holds and the Python value None if not"),
+        *(
+            (body, RuntimeError, "held.value is set by Doubled.value under a condition that is known only when")
+            for body in (set_by_a_property, turned_by_a_property)
+        ),
+        (text_of_a_test, TypeError, "'x.sum(axis=0) > 0 and x.max() > 0' is the Python value 'a'"),
         (counts_in_a_ternary, RuntimeError, "k is changed in place under a condition that is known only when"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),

@@ -256,3 +256,16 @@ def test_handlers_of_others_leave_what_a_tensor_raises_to_the_run():
     assert graphc.jit(guarded)(tensor(1, 2)).asnumpy().tolist() == [1, 2]
     with pytest.raises(AssertionError, match="small"):
         graphc.jit(guarded)(tensor(-1, 0))
+
+
+def test_in_gradients_of_what_jit_marks_the_exception_is_the_programs_own(mode_again):
+    @graphc.jit
+    def checked(x):
+        if x.sum() > 0:
+            raise KeyError("positive")
+        return x
+
+    graphc.set_context(mode=graphc.PYNATIVE_MODE)
+    with pytest.raises(KeyError, match="positive") as caught:
+        graphc.grad(lambda x: checked(x).sum())(tensor(1, 2))
+    assert type(caught.value) is KeyError
