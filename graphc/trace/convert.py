@@ -57,21 +57,21 @@ from graphc.trace.turns import (
 )
 
 
-def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn` with control flow on tensors made traceable; `fn` itself where there is none. Bound methods stay bound, an object
-    that is called becomes its `__call__`.
+def converted(fn: Callable[..., Any], given: tuple[Any, ...] = ()) -> Callable[..., Any]:
+    """`fn` with control flow on tensors made traceable; `fn` itself where there is none, nor in what it may call. Bound methods
+    stay bound, an object that is called becomes its `__call__`. given: its arguments, if known.
 
     Raises TraceError GC124 for Python that cannot be converted.
     """
     if isinstance(fn, partial):
-        inner = converted(fn.func)
+        inner = converted(fn.func, (*fn.args, *fn.keywords.values(), *given))
         return fn if inner is fn.func else partial(inner, *fn.args, **fn.keywords)
     frozen.notice(fn)
     bound: Any = bound_call(fn) or fn
     function: Any = getattr(bound, "__func__", bound)
     if is_suspended(function):
         return fn
-    if needs_conversion(bound):
+    if needs_conversion(bound, given):
         made = attached(function, "converted", lambda: _convert(function))
     elif active_recorder().knows_sizes and sees_sizes(bound):
         made = attached(function, "converted", lambda: _sized(function))
@@ -184,7 +184,7 @@ def converted_call(
         return _BUILT_IN[f](*args, **kwargs)
     if isinstance(f, Cell) or api.is_autograph_artifact(f):
         return f(*args, **kwargs)
-    return converted(f)(*args, **kwargs)
+    return converted(f, (*args, *kwargs.values()))(*args, **kwargs)
 
 
 _BUILT_IN: dict[Any, Callable[..., Any]] = {

@@ -309,7 +309,7 @@ class _Written(ast.NodeTransformer):
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id="ag__"), attr="converted_call"), args=[called, given, named, *_]
             ):
-                args = given.elts if isinstance(given, ast.Tuple) else [ast.Starred(given)]
+                args: list[ast.expr] = given.elts if isinstance(given, ast.Tuple) else [ast.Starred(given)]
                 return ast.Call(called, args, named.keywords if isinstance(named, ast.Call) else [])
             case ast.Call(func=ast.Attribute(value=ast.Name(id="ag__"), attr="truth"), args=[operand]):
                 return operand
