@@ -33,6 +33,7 @@ from graphc.trace.decided import needs_conversion, sees_sizes
 from graphc.trace.expressions import BUILT_IN, and_, chained, in_, or_
 from graphc.trace.handled import caught, handled, with_handled
 from graphc.trace.inplace import changed
+from graphc.trace.listed import item_at
 from graphc.trace.loops import for_stmt, while_stmt
 from graphc.trace.mathematics import MATH
 from graphc.trace.mentioned import bound_call, defines
@@ -203,5 +204,5 @@ _BUILT_IN: dict[Any, Callable[..., Any]] = {
 #: What converted code calls, besides malt's own.
 _HOOKS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, changed,
-    unzipped, nested, displayed, ticking, print_, raising, caught, handled, is_, read, sized, comprehended, arithmetic,
+    unzipped, nested, displayed, ticking, print_, raising, caught, handled, is_, read, sized, comprehended, arithmetic, item_at,
 )  # fmt: skip

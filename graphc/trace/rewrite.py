@@ -242,6 +242,14 @@ class _Lazy(ast.NodeTransformer):
             return node
         return located(hook("sized", node.value, ast.Constant(node.attr)), node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """`items[k]`, where k may be a number that only the run tells."""
+        self.generic_visit(node)
+        place = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
+        if not isinstance(node.ctx, ast.Load) or isinstance(place, (ast.Constant, ast.Slice, ast.Tuple, ast.List)):
+            return node
+        return located(hook("item_at", node.value, node.slice), node)
+
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         self.generic_visit(node)
         return _comprehended(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import graphc
-from graphc import GRAPH_MODE, PYNATIVE_MODE
+from graphc import GRAPH_MODE, PYNATIVE_MODE, Tensor
 from tests.trace.likewise import SAMPLES, outcome
 
 
@@ -114,7 +114,19 @@ def methods_of_containers(self, x):
     return d, items, latest.v
 
 
-BODIES = [fails_halfway, returns_from_a_handler, names_of_inner_functions, methods_of_containers]
+def items_at_numbers(self, x):
+    n, items, pairs, numbers = 0, [x, x * 2, x + 5], [(x, 1), (x * 3, 2)], (5, 6)
+    if x.sum() > 0:
+        n = 1
+    v, k = pairs[n]
+    y = items[n] + items[-n] + items[n - 1] + v * numbers[n] * k
+    while y.sum() > 0 and n < 2:
+        y = y - items[n]
+        n = n + 1
+    return y, k, numbers[-n // 2]
+
+
+BODIES = [items_at_numbers, fails_halfway, returns_from_a_handler, names_of_inner_functions, methods_of_containers]
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
@@ -199,3 +211,23 @@ def test_what_cannot_be_one_value_is_refused(body, error, message):
         outcome(body, SAMPLES[0], GRAPH_MODE)
     assert isinstance(caught.value, graphc.GraphcError)
     assert message in str(caught.value)
+
+
+def test_an_item_that_is_not_there_is_told_by_the_run():
+    def third(x):
+        n = 2 if x.sum() > 0 else 0
+        return [x, -x][n]
+
+    made = graphc.jit(third)
+    assert made(Tensor([-1.0])).asnumpy().tolist() == [-1.0]
+    with pytest.raises(IndexError, match="out of range"):
+        made(Tensor([1.0]))
+
+
+def test_gradients_pass_by_items_at_numbers():
+    def chosen(x):
+        n = 1 if x.sum() > 0 else 0
+        return ([x, x * 3][n] * x).sum()
+
+    made = graphc.jit(graphc.grad(chosen))
+    assert [made(Tensor([v])).asnumpy().tolist() for v in (2.0, -2.0)] == [[12.0], [-4.0]]
