@@ -16,7 +16,7 @@ from graphc.ops.tensor.tree import Structure, flatten, is_named, unflatten
 from graphc.trace import alike
 from graphc.trace.sizes import decided
 from graphc.trace.standins import Joined
-from graphc.trace.truth import is_traced, shape_of
+from graphc.trace.truth import active_recorder, is_traced, shape_of
 
 #: An item: its tensors, and how they lie in it.
 Item = tuple[list[Tensor], Structure]
@@ -124,7 +124,9 @@ def item_at(items: Any, place: Any) -> Any:
         and "int" in place.tensor_type.dtype
     ):
         with contextlib.suppress(TraceError):
-            return Listed.of(items)[as_number(place, "int64")]
+            made = Listed.of(items)[as_number(place, "int64")]
+            active_recorder().root.raised.append(IndexError("list index out of range"))  # Which no handler is run for.
+            return made
     return items[place]
 
 

@@ -221,6 +221,15 @@ def raised_and_handled(x):
     return x
 
 
+def an_item_or_none(x):
+    n = 1 if x.sum() > 0 else 0
+    try:
+        x = [x][n]
+    except IndexError:
+        x = x + 5
+    return x
+
+
 def only_traced(x):
     try:
         return x * float(x.asnumpy().sum())
@@ -234,6 +243,7 @@ def only_traced(x):
         (returned_or_failed, RuntimeError, "a handler of IndexError, of which only the run tells"),
         (turned_and_failed, RuntimeError, "a handler of KeyError, of which only the run tells"),
         (raised_and_handled, RuntimeError, "a handler of OverflowError, of which only the run tells"),
+        (an_item_or_none, RuntimeError, "a handler of IndexError, of which only the run tells"),
         (only_traced, TypeError, "its value is not known while the Cell is compiled"),
     ],
 )
