@@ -36,7 +36,7 @@ class FunctionCell(Cell):
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         active = dispatch.recorder.get()
         assert active is not None
-        return active.prepared(self.fn)(*args, **kwargs)
+        return active.prepared(self.fn, (*args, *kwargs.values()))(*args, **kwargs)
 
 
 def referenced_cells(fn: Any) -> dict[str, Cell]:
@@ -150,12 +150,18 @@ def _compiled(function: Any, buckets: Any = None) -> Any:
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise ArgumentTypeError(f"jit: {function.__qualname__} is a generator or coroutine", loc=user_loc())
 
-    def cell_for(args: tuple[Any, ...]) -> tuple[FunctionCell, tuple[Any, ...]]:
-        """The Cell to run, and its arguments: a method becomes that of its object."""
+    def method_of(args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """The function, and its arguments: a method becomes that of its object."""
         if args and _is_own_method(function, args[0]):
-            owner = args[0]
-            return attached(owner, function, lambda: made(types.MethodType(function, owner))), args[1:]
-        return attached(call, "alone", lambda: made(function)), args
+            return types.MethodType(function, args[0]), args[1:]
+        return function, args
+
+    def cell_for(args: tuple[Any, ...]) -> tuple[FunctionCell, tuple[Any, ...]]:
+        """The Cell to run, and its arguments."""
+        bound, rest = method_of(args)
+        if isinstance(bound, types.MethodType) and bound is not function:
+            return attached(bound.__self__, function, lambda: made(bound)), rest
+        return attached(call, "alone", lambda: made(function)), rest
 
     def made(fn: Callable[..., Any]) -> FunctionCell:
         cell = FunctionCell(fn)
@@ -167,7 +173,8 @@ def _compiled(function: Any, buckets: Any = None) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         active = dispatch.recorder.get()
         if active is not None:
-            return active.call_function(function, lambda: cell_for(args), args, kwargs)
+            bound, rest = method_of(args)
+            return active.call_function(bound, lambda: cell_for(args), rest, kwargs)
         try:
             cell, rest = cell_for(args)
             return cell(*rest, **kwargs)

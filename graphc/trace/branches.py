@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
-from graphc.errors import TraceError, TraceTypeError, user_loc
+from graphc.errors import Loc, TraceError, TraceTypeError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
 from graphc.ops.tensor.tensor import Tensor
@@ -26,7 +26,48 @@ class UnboundError(TraceError, UnboundLocalError):
 
 
 def undefined(x: Any) -> bool:
-    return type(x).__name__ in ("Undefined", "UndefinedReturnValue") and type(x).__module__.startswith("malt.")
+    """Whether a symbol has no value yet."""
+    return getattr(type(x), "graphc_unset", False) or (
+        type(x).__name__ in ("Undefined", "UndefinedReturnValue") and type(x).__module__.startswith("malt.")
+    )
+
+
+@cache
+def _unset_class() -> type:
+    from malt.operators.variables import Undefined  # It is there by now: such a name stands in converted code.
+
+    class Unset(Undefined):  # type: ignore[misc]
+        """A name that has a value on some ways to here; to read it is an error."""
+
+        __slots__ = ("graphc_error",)
+        graphc_unset = True
+
+        def read(self) -> Any:
+            raise self.graphc_error(user_loc())
+
+    return Unset
+
+
+def unset(name: str, error: Callable[[Loc | None], TraceError]) -> Any:
+    """What stands for a name that some ways leave without a value: reading it raises `error`, made for the line of the use."""
+    made = _unset_class()(name)
+    made.graphc_error = error
+    return made
+
+
+def _one_way_unset(name: str, branch: str) -> Any:
+    at = user_loc()
+
+    def error(use: Loc | None) -> TraceError:
+        return UnboundError(
+            f"{name!r} is not set in the `{branch}` branch",
+            code="GC121",
+            loc=use,
+            details=[f"the `if` is at {at}"] if at and at != use else [],
+            help=f"set {name} before the `if`, or in both branches",
+        )
+
+    return unset(name, error)
 
 
 def if_stmt(
@@ -44,6 +85,7 @@ def if_stmt(
     if not is_traced(cond):
         (body if cond else orelse)()
         return
+    inplace.refuse_setters(symbol_names, get_state)
     entry = get_state()
     rebound: set[int] = set()
 
@@ -84,14 +126,17 @@ def _joined(
     parts = (("then", body), ("else", orelse))
     branches = [control.trace_branch(recorder, name, raised.caught(part, recorder)) for name, part in parts]
     then, other = raised.settled([unflatten(structure, leaves) for _, leaves, structure in branches], entry)
+    left = _returns(names, then), _returns(names, other)
     results: list[Any] = []
     moved: list[int] = []
     for i, (a, b) in enumerate(zip(then, other, strict=True)):
         # A list or dict may be read by another name that it has.
         if i >= nouts and not (i < len(entry) and inplace.is_owned(entry[i])):
             results.append(entry[i] if i < len(entry) else None)
-        elif same(a, b):
+        elif same(a, b) or (undefined(a) and undefined(b)):
             results.append(a)
+        elif not all(_is_given(x, names[i], way) for x, way in ((a, left[0]), (b, left[1]))):
+            results.append(_one_way_unset(names[i], "else" if undefined(b) else "if"))
         elif callable(a) and callable(b):
             results.append(_either(pred, a, b))
         elif widths.are_sizes(decision, a, b):
@@ -99,14 +144,13 @@ def _joined(
         else:
             results.append(None)
             moved.append(i)
-    left = _returns(names, then), _returns(names, other)
     recorders = branches[0][0], branches[1][0]
     apart: set[int] = set()
     pairs: list[tuple[Any, Any]] = []
     widths_of: dict[int, list[widths.Cut]] = {}
     for i in moved:
         a, b = then[i], other[i]
-        pair = _one_sided(names[i], a, b, left) if undefined(a) or undefined(b) else _paired(names[i], recorders, a, b)
+        pair = _placeholders(a, b) if undefined(a) or undefined(b) else _paired(names[i], recorders, a, b)
         if pair is None:
             apart.add(i)
             pair = joined.tokens(recorders[0], a, recorders[1], b)
@@ -137,26 +181,23 @@ def same(a: Any, b: Any) -> bool:
     return a is b or (not undefined(a) and alike.same(a, b))
 
 
+def _is_given(value: Any, name: str, leaves: bool) -> bool:
+    """Whether a symbol has a value at the end of a way, or needs none: what stands in for the return value is not read, nor is
+    anything on a way that leaves the function.
+    """
+    return not undefined(value) or joined.is_returned(name) or leaves
+
+
 def _returns(names: tuple[str, ...], values: tuple[Any, ...]) -> bool:
     """Whether a way through an `if` always ends with `return`."""
     return any(_LEAVES.fullmatch(n) and v is True for n, v in zip(names, values, strict=False))
 
 
-def _one_sided(name: str, a: Any, b: Any, left: tuple[bool, bool]) -> tuple[Any, Any]:
-    """Both values of a symbol that one way leaves undefined: a placeholder that nobody reads for the return value, and
-    for any symbol on a way that has `left` the function.
-    """
-    if joined.is_returned(name) or (left[0] and undefined(a)) or (left[1] and undefined(b)):
-        given = b if undefined(a) else a
-        placeholder = raised.zeros_of(given)
-        return (placeholder, given) if given is b else (given, placeholder)
-    branch = "else" if undefined(b) else "if"
-    raise UnboundError(
-        f"{name!r} is not set in the `{branch}` branch",
-        code="GC121",
-        loc=user_loc(),
-        help=f"set {name} before the `if`, or in both branches",
-    )
+def _placeholders(a: Any, b: Any) -> tuple[Any, Any]:
+    """Both values of a symbol of which one way has none that anybody reads."""
+    given = b if undefined(a) else a
+    placeholder = raised.zeros_of(given)
+    return (placeholder, given) if given is b else (given, placeholder)
 
 
 def _paired(name: str, recorders: tuple[GraphRecorder, GraphRecorder], a: Any, b: Any) -> tuple[Any, Any] | None:

@@ -13,6 +13,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.ops.tensor.tree import Fixed, Leaf, Structure, flatten, unflatten
 from graphc.trace.alike import same_structure
+from graphc.trace.raised import one_way
 from graphc.trace.recorder import GraphRecorder
 
 #: A traced branch: its recorder, and the tensors and structure of what it returns.
@@ -168,7 +169,7 @@ def _trace_loop(
         inner.carry_parameter(p)
     for x in objects:
         inner.overwrite(x, inner.carry(x))
-    with inner.active(), inner.ending():
+    with one_way(), inner.active(), inner.ending():
         made, made_structure = flatten(fn(*unflatten(structure, symbols)))
         if name == "cond":
             made = [F.reshape(F.cast(x, "bool"), ()) for x in made]
@@ -190,7 +191,7 @@ def _align_loop(loop: GraphRecorder, check: GraphRecorder, carried: int) -> list
 def trace_branch(recorder: GraphRecorder, name: str, fn: Callable[[], Any]) -> Branch:
     """Trace fn() into a subgraph."""
     branch = recorder.branch(name)
-    with branch.active(), branch.ending():
+    with one_way(), branch.active(), branch.ending():
         leaves, structure = flatten(fn())
     return branch, leaves, structure
 

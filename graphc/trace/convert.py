@@ -31,11 +31,13 @@ from graphc.trace import frozen
 from graphc.trace.branches import if_exp, if_stmt
 from graphc.trace.decided import needs_conversion, sees_sizes
 from graphc.trace.expressions import BUILT_IN, and_, chained, in_, or_
+from graphc.trace.handled import caught, handled, with_handled
 from graphc.trace.inplace import changed
+from graphc.trace.listed import item_at
 from graphc.trace.loops import for_stmt, while_stmt
 from graphc.trace.mathematics import MATH
 from graphc.trace.mentioned import bound_call, defines
-from graphc.trace.rewrite import caught, is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
+from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
 from graphc.trace.simplify import simplified
 from graphc.trace.sizes import arithmetic
 from graphc.trace.suspended import is_suspended
@@ -56,21 +58,21 @@ from graphc.trace.turns import (
 )
 
 
-def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn` with control flow on tensors made traceable; `fn` itself where there is none. Bound methods stay bound, an object
-    that is called becomes its `__call__`.
+def converted(fn: Callable[..., Any], given: tuple[Any, ...] = ()) -> Callable[..., Any]:
+    """`fn` with control flow on tensors made traceable; `fn` itself where there is none, nor in what it may call. Bound methods
+    stay bound, an object that is called becomes its `__call__`. given: its arguments, if known.
 
     Raises TraceError GC124 for Python that cannot be converted.
     """
     if isinstance(fn, partial):
-        inner = converted(fn.func)
+        inner = converted(fn.func, (*fn.args, *fn.keywords.values(), *given))
         return fn if inner is fn.func else partial(inner, *fn.args, **fn.keywords)
     frozen.notice(fn)
     bound: Any = bound_call(fn) or fn
     function: Any = getattr(bound, "__func__", bound)
     if is_suspended(function):
         return fn
-    if needs_conversion(bound):
+    if needs_conversion(bound, given):
         made = attached(function, "converted", lambda: _convert(function))
     elif active_recorder().knows_sizes and sees_sizes(bound):
         made = attached(function, "converted", lambda: _sized(function))
@@ -116,7 +118,7 @@ def _malt() -> Any:
             node = self.initial_analysis(node, ctx)
             for part in (functions, directives, breaks, continues, returns, call_trees, control_flow):
                 node = part.transform(node, ctx)
-            return variables.transform(lazy(node), ctx)
+            return variables.transform(lazy(with_handled(node)), ctx)
 
     options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
     return Transpiler(), converter.ProgramContext(options=options), api
@@ -183,7 +185,7 @@ def converted_call(
         return _BUILT_IN[f](*args, **kwargs)
     if isinstance(f, Cell) or api.is_autograph_artifact(f):
         return f(*args, **kwargs)
-    return converted(f)(*args, **kwargs)
+    return converted(f, (*args, *kwargs.values()))(*args, **kwargs)
 
 
 _BUILT_IN: dict[Any, Callable[..., Any]] = {
@@ -202,5 +204,5 @@ _BUILT_IN: dict[Any, Callable[..., Any]] = {
 #: What converted code calls, besides malt's own.
 _HOOKS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, changed,
-    unzipped, nested, displayed, ticking, print_, raising, caught, is_, read, sized, comprehended, arithmetic,
+    unzipped, nested, displayed, ticking, print_, raising, caught, handled, is_, read, sized, comprehended, arithmetic, item_at,
 )  # fmt: skip

@@ -27,7 +27,7 @@ import numpy as np
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.tensor import Tensor
-from graphc.trace.mentioned import called, codes, definition, is_users, mentioned, parts
+from graphc.trace.mentioned import called, codes, definition, given_to, is_users, mentioned, parts
 
 #: A dotted name: `self.blocks` is ("self", "blocks").
 Path = tuple[str, ...]
@@ -59,13 +59,19 @@ _PLAIN = (
 )  # fmt: skip
 #: Names in a function's code for which it is looked at, though it does not branch.
 _TOLD = frozenset(("super", "print", *_ASKING))
+#: Instructions by which code branches, loops, tells truth values and handles exceptions, besides jumps.
+_DECIDING = ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP", "PUSH_EXC_INFO")
 #: Methods of these are all that may be called on values that are not known.
 _KNOWN = (Tensor, list, tuple, dict, set, str)
 
 
-def needs_conversion(fn: Callable[..., Any]) -> bool:
-    """Whether a function or bound method is the user's, and branches or loops by what may be a traced tensor."""
+def needs_conversion(fn: Callable[..., Any], given: tuple[Any, ...] = ()) -> bool:
+    """Whether a function or bound method is the user's, and branches or loops by what may be a traced tensor, or may call a
+    function that does: what it is `given` among them.
+    """
     function, instance = parts(fn)
+    if any(_branches_itself(*found) for found in given_to(function, given)):
+        return True
     if not _branches_itself(function, instance):
         return False
     others = (found for found in called(function, instance) if found[0] is not function)
@@ -110,7 +116,7 @@ def _branches(function: types.FunctionType, instance: Any, seen: set[types.CodeT
 @cache
 def _jumps(code: types.CodeType) -> bool:
     def decides(name: str) -> bool:
-        return ("JUMP" in name and "IF" in name) or name in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP")
+        return ("JUMP" in name and "IF" in name) or name in _DECIDING
 
     return any(decides(i.opname) for i in dis.get_instructions(code))
 

@@ -132,7 +132,7 @@ class EagerTracer(Tracer):
         super().write(p, value)
         p.set_data(Tensor.wrap(self.values[value]))
 
-    def prepared(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def prepared(self, fn: Callable[..., Any], given: tuple[Any, ...] = ()) -> Callable[..., Any]:
         return fn
 
     # ---- what is compiled

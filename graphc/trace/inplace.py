@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dis
 import functools
+import inspect
 import operator
+import re
 import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -19,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from graphc.attached import KEY, behind
-from graphc.errors import Loc, TraceError, user_loc
+from graphc.errors import SOURCE_MAPS, Loc, TraceError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
@@ -28,20 +31,26 @@ from graphc.trace.listed import Listed
 from graphc.trace.mentioned import is_users_file
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.standins import Appended, Joined, Opened
+from graphc.trace.truth import active_recorder
 
 #: How deep objects and containers are looked into.
 _DEPTH = 3
 #: What Python changes in place.
 _CHANGEABLE = (list, dict, set, collections.deque, bytearray, np.ndarray, Iterator, Listed)
+#: The names of functions that malt makes of blocks, tests and the like.
+_BLOCK = re.compile(r"(if_body|else_body|loop_body|loop_test|extra_test|get_state|set_state)(_\d+)?")
 #: What has nothing in it.
 _ATOMS = (int, float, bool, str, bytes, complex, types.NoneType)
 
 
-def changed(target: Any, method: str, *args: Any) -> Any:
+def changed(target: Any, method: str, *args: Any, **options: Any) -> Any:
     """`target.append(value)`, and the like, as an expression: what the name holds afterwards."""
     if isinstance(target, Joined):
         raise target.error()
-    getattr(target, method)(*args)
+    called = getattr(target, method)
+    if not isinstance(target, _CHANGEABLE):
+        called = active_recorder().prepared(called)  # An object's own method of this name.
+    called(*args, **options)
     return target
 
 
@@ -84,6 +93,28 @@ def refuse_two_names(changed: Collection[Any]) -> None:
             loc=user_loc(),
             help="use one of the names, or make a copy",
         )
+
+
+def refuse_setters(names: Iterable[str], around: Any) -> None:
+    """TraceError GC124 for attributes that a user's property or `__setattr__` sets: what both ways leave in one would be set by
+    it once more. names: of what a branch or loop changes, `m.value` among them; around: a function with these variables.
+    """
+    for name in names:
+        root, *path = name.split(".")
+        if not path:
+            continue
+        owner = dict(_variables(around)).get(root)
+        for attribute in path[:-1]:
+            owner = getattr(owner, attribute, None)
+        found = inspect.getattr_static(type(owner), path[-1], None)
+        setter = found.fset if isinstance(found, property) else type(owner).__setattr__
+        if isinstance(setter, types.FunctionType) and is_users_file(setter.__code__.co_filename):
+            raise TraceError(
+                f"{name} is set by {setter.__qualname__} under a condition that is known only when the step runs",
+                code="GC124",
+                loc=user_loc(),
+                help="set it behind the `if` or loop, to a local name that both ways set",
+            )
 
 
 def refuse_kept(changed: Collection[Any], items: Any) -> None:
@@ -200,6 +231,7 @@ def _reached(name: str, value: Any, depth: int, seen: set[int]) -> Iterator[tupl
     elif isinstance(value, types.MethodType):
         held = (("self", value.__self__),)
     elif isinstance(value, types.FunctionType):
+        yield from _given_values(value)
         held = _variables(value)
     else:
         changes = isinstance(value, _CHANGEABLE) and not isinstance(value, Opened)
@@ -217,6 +249,24 @@ def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):
             yield name, cell.cell_contents
+
+
+def _given_values(function: types.FunctionType) -> Iterator[tuple[str, types.CellType]]:
+    """The variables around a user's function that it gives values. Blocks of converted code are looked after by who runs them."""
+    file = function.__code__.co_filename
+    is_own = (file in SOURCE_MAPS or is_users_file(file)) and not _BLOCK.fullmatch(function.__name__)
+    stored = _stored_outside(function.__code__) if is_own else ()
+    if stored:
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        yield from ((name, cell) for name, cell in cells if name in stored)
+
+
+@functools.cache
+def _stored_outside(code: types.CodeType) -> frozenset[str]:
+    """The variables around a function of this code, or around the functions in it, that one of them gives values."""
+    stored = {i.argval for i in dis.get_instructions(code) if i.opname == "STORE_DEREF"}
+    inner = (_stored_outside(c) for c in code.co_consts if isinstance(c, types.CodeType))
+    return frozenset(code.co_freevars) & stored.union(*inner)
 
 
 def _inside(name: str, value: Any) -> Iterable[tuple[str, Any]]:
@@ -245,6 +295,10 @@ def _items(value: Any) -> list[Any]:
         return list(value.rows)
     if isinstance(value, np.ndarray):
         return [value.copy()]
+    if isinstance(value, types.CellType):
+        with contextlib.suppress(ValueError):
+            return [value.cell_contents]
+        return []
     if isinstance(value, types.GeneratorType):
         return [value.gi_frame.f_lasti if value.gi_frame else None]
     if isinstance(value, Iterator):

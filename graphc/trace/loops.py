@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-from graphc.errors import TraceError, user_loc
+from graphc.errors import Loc, TraceError
 from graphc.ops.functional.decided import as_number
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import as_tensor
 from graphc.ops.tensor.tree import flatten, map_leaves
 from graphc.trace import alike, control, grown, inplace, joined, raised
-from graphc.trace.branches import if_stmt, same, state_after, undefined
+from graphc.trace.branches import if_stmt, same, state_after, undefined, unset
 from graphc.trace.expressions import and_
 from graphc.trace.sizes import decided, is_size, turning
 from graphc.trace.ticks import Ticks, ticks_of
@@ -42,9 +42,15 @@ def while_stmt(
             return
         body()
         more = test()
-    entry = get_state()
+    inplace.refuse_setters(symbol_names, get_state)
+    entry = tuple(
+        _first_set_inside(name) if undefined(x) and not joined.is_returned(name) else x
+        for name, x in zip(symbol_names, get_state(), strict=True)
+    )
     carried, initial, after = _carried(test, body, get_state, set_state, entry, moving)
-    initial = tuple(_defined(symbol_names[i], a, after[i]) if i in carried else a for i, a in enumerate(initial))
+    # What a function returns is set before anybody reads it.
+    carried = [i for i in carried if joined.is_returned(symbol_names[i]) or not undefined(entry[i])]
+    initial = tuple(raised.zeros_of(after[i]) if undefined(a) and i in carried else a for i, a in enumerate(initial))
 
     rebound: set[int] = set()
 
@@ -124,18 +130,18 @@ def _same_types(a: Any, b: Any) -> bool:
     )
 
 
-def _defined(name: str, value: Any, after: Any) -> Any:
-    """What a loop carries in at first for a symbol that it changes."""
-    if not undefined(value):
-        return value
-    if joined.is_returned(name):
-        return raised.zeros_of(after)
-    raise TraceError(
-        f"{name!r} is first set inside a loop over tensors, and used after it",
-        code="GC124",
-        loc=user_loc(),
-        help=f"set {name} to a tensor of its shape and dtype before the loop",
-    )
+def _first_set_inside(name: str) -> Any:
+    """What stands for a name that a loop over tensors sets first: it may make no turn, and need not set it in the one before."""
+
+    def error(use: Loc | None) -> TraceError:
+        return TraceError(
+            f"{name!r} is first set inside a loop over tensors, and used after it",
+            code="GC124",
+            loc=use,
+            help=f"set {name} to a tensor of its shape and dtype before the loop",
+        )
+
+    return unset(name, error)
 
 
 def for_stmt(

@@ -31,6 +31,8 @@ _PYTHONS, _INSTALLED = (
 )
 #: Installed packages, whether a module of theirs uses graphc, and how many modules there were when it was looked.
 _USING: dict[str, tuple[bool, int]] = {}
+#: What calls nothing.
+_PLAIN = (Tensor, int, float, str, types.NoneType, np.ndarray)
 _FUNCTIONS = (types.FunctionType, types.MethodType)
 
 
@@ -108,7 +110,8 @@ def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.
     Among globals, closure variables and the object's own; among what these hold by the names mentioned, twice; and among the
     items of containers. Some that are not called may be among them.
     """
-    names, loaded = mentioned(function.__code__)
+    _, loaded = mentioned(function.__code__)
+    names = _asked_for(function.__code__)
     cells = [c.cell_contents for c in function.__closure__ or () if _is_filled(c)]
     read = [*(function.__globals__[n] for n in loaded if n in function.__globals__), *cells]
     around: list[Any] = [*map(behind, read)]
@@ -118,6 +121,25 @@ def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.
         held = [(value, holder) for holder in level for value in _held(holder, names)]
         yield from _functions(held)
         level = [value for value, _ in held]
+
+
+def given_to(function: Any, given: Iterable[Any]) -> Iterable[tuple[types.FunctionType, Any]]:
+    """The functions among what a user's function is given, and what that has under the names mentioned."""
+    others = [x for x in given if not isinstance(x, _PLAIN)]
+    if not others or not isinstance(function, types.FunctionType) or not is_users(function):
+        return
+    names = _asked_for(function.__code__)
+    items = [x for x in others if isinstance(x, (list, tuple, dict))]
+    inside = [v for x in items for v in (x.values() if isinstance(x, dict) else x) if not isinstance(v, _PLAIN)]
+    for value in [*others, *inside]:
+        yield from _functions([(value, None), *((v, value) for v in _held(value, names))])
+
+
+@cache
+def _asked_for(code: types.CodeType) -> frozenset[str]:
+    """The names under which code may ask for something: texts, too, as of getattr."""
+    texts = (c for part in codes(code) for c in part.co_consts if isinstance(c, str) and c.isidentifier())
+    return mentioned(code)[0].union(texts)
 
 
 def _functions(values: Iterable[tuple[Any, Any]]) -> Iterable[tuple[types.FunctionType, Any]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from graphc.trace.recorder import GraphRecorder
 
 #: What a branch that raises leaves in place of its symbols.
 _RAISED = "raised"
+#: Is in the namespace of an exception that has left a part of the program that need not be run.
+_ONE_WAY = "one_way"
 
 
 def caught(part: Callable[[], Any], recorder: GraphRecorder) -> Callable[[], Any]:
@@ -40,10 +43,26 @@ def caught(part: Callable[[], Any], recorder: GraphRecorder) -> Callable[[], Any
             loc = place(error.__traceback__)
             if loc is not None:  # Where it is raised again, the user's code has long ended.
                 error.add_note(f"raised at {loc}  {source_line(loc).strip()}")
+            recorder.root.raised.append(error)
             raise_later(error)
             return _RAISED
 
     return run
+
+
+@contextmanager
+def one_way() -> Iterator[None]:
+    """Around a part of the program of which only the run tells whether it is run, and how often: notes what is raised there."""
+    try:
+        yield
+    except Exception as error:
+        error.__dict__[_ONE_WAY] = True
+        raise
+
+
+def is_one_way(error: BaseException) -> bool:
+    """Whether an exception was raised where only the run tells whether the program comes there."""
+    return _ONE_WAY in error.__dict__
 
 
 def _loops(recorder: GraphRecorder) -> bool:

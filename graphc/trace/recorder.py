@@ -82,6 +82,8 @@ class GraphRecorder(dispatch.Recorder):
             self.number = parent.root.counting.enter(self)
         #: Of the outermost one: whether equal numbers are constants of their own, of which each may depend on a size.
         self.apart = False
+        #: Of the outermost one: what branches raise when the step runs.
+        self.raised: list[Exception] = []
         #: Of the outermost one: the arguments of the whole graph.
         self.given: Any = ()
         self.row_reads: set[Value] = set()  # rows read from tables whose gradients may be RowTensors

@@ -14,7 +14,6 @@ from __future__ import annotations
 import ast
 import copy
 import math
-import sys
 from typing import Any, TypeGuard, TypeVar
 
 from graphc.ops import functional as F
@@ -84,11 +83,6 @@ def raising(error: Any) -> Any:
     return made
 
 
-def caught() -> BaseException | None:
-    """What a handler of a `try` statement handles, which `except IndexError as error` gives a name."""
-    return sys.exception()
-
-
 def lazy(function: ast.AST) -> ast.AST:
     """The syntax tree of a function with ternaries, `and`, `or`, `not`, `in` and chains of comparisons as calls, which compute
     an operand only where it counts. What malt has made of statements has such expressions, too.
@@ -103,8 +97,10 @@ def rewritten(function: ast.AST) -> ast.AST:
     return made
 
 
-#: Methods that change a list.
-_CHANGING = ("append", "extend", "insert", "pop", "reverse")
+#: Methods that change a list or dict.
+_CHANGING = (
+    "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update",
+)  # fmt: skip
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -115,7 +111,7 @@ class _Rewriter(ast.NodeTransformer):
         self.locals.append(_local_names(node))
         self.generic_visit(node)
         self.locals.pop()
-        return _with_outer_read(node)
+        return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
         return self._with_test(node)
@@ -154,14 +150,17 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """`x.append(value)`, and what else changes a list, of a local name or of an item of one: `x["key"].append(value)`."""
+        """`x.append(value)`, and what else changes a list or dict, of a local name or of an item of one: `x[k].append(value)`."""
         self.generic_visit(node)
         match node.value:
-            case ast.Call(func=ast.Attribute(value=target, attr=method), args=args, keywords=[]) if method in _CHANGING:
+            case ast.Call(func=ast.Attribute(value=target, attr=method), args=args, keywords=options) if (
+                method in _CHANGING
+            ):
                 if (self._is_local(target) or self._is_store(target)) and not any(
                     isinstance(a, ast.Starred) for a in args
                 ):
                     made = hook("changed", _loaded(target), ast.Constant(method), *args)
+                    made.keywords = options
                     return located(_stored(target, made), node)
         return node
 
@@ -243,6 +242,14 @@ class _Lazy(ast.NodeTransformer):
             return node
         return located(hook("sized", node.value, ast.Constant(node.attr)), node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """`items[k]`, where k may be a number that only the run tells."""
+        self.generic_visit(node)
+        place = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
+        if not isinstance(node.ctx, ast.Load) or isinstance(place, (ast.Constant, ast.Slice, ast.Tuple, ast.List)):
+            return node
+        return located(hook("item_at", node.value, node.slice), node)
+
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         self.generic_visit(node)
         return _comprehended(node)
@@ -260,9 +267,9 @@ class _Lazy(ast.NodeTransformer):
         return located(hook("displayed", *parts), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        text = ast.unparse(node.test)
+        text = ast.unparse(_Written().visit(copy.deepcopy(node.test)))
         self.generic_visit(node)
-        made = hook("if_exp", node.test, _later(node.body), _later(node.orelse), ast.Constant(text))
+        made = hook("if_exp", node.test, later(node.body), later(node.orelse), ast.Constant(text))
         return located(made, node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
@@ -277,7 +284,7 @@ class _Lazy(ast.NodeTransformer):
         self.generic_visit(node)
         made = node.values[-1]
         for operand in reversed(node.values[:-1]):
-            made = hook("and_" if isinstance(node.op, ast.And) else "or_", _later(operand), _later(made))
+            made = hook("and_" if isinstance(node.op, ast.And) else "or_", later(operand), later(made))
         return located(made, node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
@@ -295,10 +302,26 @@ class _Lazy(ast.NodeTransformer):
             made = hook("in_", node.left, node.comparators[0])
             return located(hook("not_", made) if isinstance(node.ops[0], ast.NotIn) else made, node)
         links = [
-            ast.Tuple([ast.Constant(_SIGNS[type(sign)]), _later(operand)], ast.Load())
+            ast.Tuple([ast.Constant(_SIGNS[type(sign)]), later(operand)], ast.Load())
             for sign, operand in zip(node.ops, node.comparators, strict=True)
         ]
         return located(hook("chained", node.left, *links), node)
+
+
+class _Written(ast.NodeTransformer):
+    """Gives calls the form back that they had before malt."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="ag__"), attr="converted_call"), args=[called, given, named, *_]
+            ):
+                args: list[ast.expr] = given.elts if isinstance(given, ast.Tuple) else [ast.Starred(given)]
+                return ast.Call(called, args, named.keywords if isinstance(named, ast.Call) else [])
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="ag__"), attr="truth"), args=[operand]):
+                return operand
+        return node
 
 
 def _asks_right(left: ast.expr, right: ast.expr) -> bool:
@@ -313,7 +336,8 @@ def hook(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(func=function, args=list(args), keywords=[])
 
 
-def _later(expression: ast.expr) -> ast.Lambda:
+def later(expression: ast.expr) -> ast.Lambda:
+    """An expression that is computed when it is called."""
     return ast.Lambda(args=_arguments([]), body=expression)
 
 
@@ -347,7 +371,7 @@ def _names(part: ast.comprehension) -> list[Any]:
 def _all(tests: list[ast.expr]) -> ast.expr | None:
     made = None
     for test in reversed(tests):
-        made = test if made is None else hook("and_", _later(test), _later(made))
+        made = test if made is None else hook("and_", later(test), later(made))
     return made
 
 
@@ -398,16 +422,6 @@ def _local_names(function: ast.FunctionDef) -> set[str]:
             names.add(node.id)
         stack += ast.iter_child_nodes(node)
     return names - outer
-
-
-def _with_outer_read(function: ast.FunctionDef) -> ast.FunctionDef:
-    """A function that reads its `nonlocal` names at its end: to malt, what nobody reads afterwards is not changed by an `if`."""
-    names = [n for statement in function.body if isinstance(statement, ast.Nonlocal) for n in statement.names]
-    if names:
-        read = located(ast.Expr(hook("read", *(ast.Name(id=n, ctx=ast.Load()) for n in names))), function.body[-1])
-        place = len(function.body) - isinstance(function.body[-1], ast.Return)
-        function.body.insert(place, read)
-    return function
 
 
 def read(*values: Any) -> None:

@@ -1,5 +1,5 @@
 """Statements that malt does not know, written with those that it knows: `match`, `else` of a loop, `:=` in tests, several targets
-of which one is an item, names of what a handler catches; and the `return` at the end of a function that returns elsewhere.
+of which one is an item, `try` that may fail halfway; and the `return` at the end of a function that returns elsewhere.
 
 match mode:                     subject = mode              while more:            complete = True
     case "a" | "b":             if subject == "a" or ...        if last:           while more:
@@ -18,7 +18,9 @@ import itertools
 from typing import Any
 
 from graphc.errors import Loc, TraceError, display_path
-from graphc.trace.rewrite import hook, located
+from graphc.trace import handled
+from graphc.trace.rewrite import located
+from graphc.trace.shared import with_shared
 
 _LOOPS = (ast.While, ast.For)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -34,6 +36,7 @@ def simplified(function: ast.AST) -> ast.AST:
 class _Simplifier(ast.NodeTransformer):
     def __init__(self) -> None:
         self._numbers = itertools.count()
+        self._functions: list[ast.AST] = []
 
     def _name(self, what: str) -> str:
         return f"{what}_{next(self._numbers)}_"
@@ -41,20 +44,26 @@ class _Simplifier(ast.NodeTransformer):
     # ---- functions that may end without `return`
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        self._functions.append(node)
         self.generic_visit(node)
+        self._functions.pop()
+        node = with_shared(node)
         if not _returns(node.body) or _ends(node.body):
             return node
         node.body.append(located(ast.Return(ast.Constant(None)), node))
         return node
 
-    # ---- handlers with a name
+    # ---- what may fail
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
         self.generic_visit(node)
-        if node.name is not None:
-            node.body.insert(0, located(_assigned(node.name, hook("caught")), node))
-            node.name = None
-        return node
+        return handled.with_caught(node)
+
+    def visit_Try(self, node: ast.Try) -> Any:
+        read = handled.read_after(node, self._functions[-1])
+        self.generic_visit(node)
+        node.body = handled.with_reads(node.body, read)
+        return handled.with_else(node, self._name("complete")) if node.orelse else node
 
     # ---- loops with else
 

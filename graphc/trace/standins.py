@@ -61,6 +61,18 @@ class Joined(Tensor):
         made = [f"the `if` is at {loc}"] if loc and loc != use else []
         return TraceTypeError(message, code="GC122", loc=use or loc, details=made, help=help)
 
+    # What containers, objects and functions are asked for, and tensors are not, or for something else.
+
+    def _use(self, *_: Any, **__: Any) -> Any:
+        raise self.error()
+
+    __add__ = __radd__ = __mul__ = __rmul__ = __or__ = __eq__ = __ne__ = __call__ = _use
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self.error()
+
     __hash__ = Tensor.__hash__
 
 

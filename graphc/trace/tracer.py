@@ -132,7 +132,7 @@ class Tracer(GraphRecorder):
         """A call of a function that is compiled where it is called alone: `cell()` then gives its Cell, and the arguments of
         that. Here it is a part of what is traced.
         """
-        return self.prepared(fn)(*args, **kwargs)
+        return self.prepared(fn, (*args, *kwargs.values()))(*args, **kwargs)
 
     @contextmanager
     def _calling(self, cell: Cell, path: str) -> Iterator[None]:
@@ -167,7 +167,10 @@ class Tracer(GraphRecorder):
 
     def _own_construct(self, cell: Cell) -> Callable[..., Any]:
         refuse_suspended(cell)
-        construct = self.prepared(cell.construct)
+
+        def construct(*args: Any, **kwargs: Any) -> Any:
+            return self.prepared(cell.construct, (*args, *kwargs.values()))(*args, **kwargs)
+
         if mixed.sees_others(cell):
             construct = mixed.construct_of(cell, self.prepared)
         bprop = custom.bprop_of(cell)
@@ -180,9 +183,9 @@ class Tracer(GraphRecorder):
 
         return run
 
-    def prepared(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """A user's function as it is to be run: with its control flow on tensors converted."""
-        return converted(fn)
+    def prepared(self, fn: Callable[..., Any], given: tuple[Any, ...] = ()) -> Callable[..., Any]:
+        """A user's function as it is to be run: with its control flow on tensors converted. given: its arguments, if known."""
+        return converted(fn, given)
 
     def _name_inputs(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Inputs that the outermost cell takes as `*inputs` are called what the cell behind it calls them, at best the user's."""

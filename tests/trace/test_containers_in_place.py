@@ -126,11 +126,11 @@ def one_way_alias(self, x):
     return other[0]
 
 
-def mapping(self, x):
-    made = {"a": x}
+def a_set(self, x):
+    made = {1}
     if x.sum() > 10:
-        made.update(a=x * 2)
-    return made["a"]
+        made.add(2)
+    return x * len(made)
 
 
 def helped(self, x):
@@ -305,7 +305,7 @@ def test_attributes_that_are_set_by_name_are_names() -> None:
             "'made' is a list of 2 if the condition holds and a list of 1 if not, and is returned\n  {file}  if x.sum() > 10:",
         ),
         (grows, "GC123", "the values that a while loop carries change their structure"),
-        (mapping, "GC124", "made is changed in place under a condition\n"),
+        (a_set, "GC124", "made is changed in place under a condition\n"),
         (helped, "GC124", "made is changed in place"),
         (outer, "GC124", "seen is changed in place"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
@@ -51,7 +53,38 @@ def test_a_name_that_is_missing_where_it_is_used_is_still_refused():
                 y = x
             return y
 
-    with pytest.raises(graphc.TraceError, match="'y' is not set in the `if` branch"):
+    with pytest.raises(graphc.TraceError, match="'y' is not set in the `if` branch") as caught:
+        Net()(Tensor(1.0))
+    assert "return y" in str(caught.value)  # The line of the use.
+
+
+def test_a_name_that_some_ways_leave_without_a_value_need_not_be_used():
+    @contextmanager
+    def lines():
+        yield [1.0, 2.0]
+
+    class Net(nn.Cell):
+        used = False
+
+        def construct(self, x):
+            if x > 4:
+                y = x
+                with lines() as line:
+                    x = x + line[0]
+            while x > 9:
+                z = x
+                x = z / 2
+            with lines() as line:
+                x = x + line[1]
+            if self.used:
+                x = x + y + z
+            for z in (1.0, 2.0):
+                x = x * z
+            return x
+
+    assert results(Net(), (Tensor(1.0),), (Tensor(5.0),), (Tensor(20.0),)) == [6.0, 16.0, 14.5]
+    Net.used = True
+    with pytest.raises(UnboundLocalError, match="'y' is not set in the `else` branch"):
         Net()(Tensor(1.0))
 
 

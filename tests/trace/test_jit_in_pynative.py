@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -336,3 +337,56 @@ def test_what_cannot_be_traced_says_so():
         plain(Tensor(X))
     assert caught.value.loc.line == plain.__wrapped__.__code__.co_firstlineno + 2
     np.testing.assert_allclose(plain.__wrapped__(Tensor(X)), np.sin(X))
+
+
+def grown(v):
+    while v.sum() < 5:
+        v = v + 1
+    return v
+
+
+class Grower:
+    def grow(self, v):
+        return grown(v)
+
+
+class Marked(nn.Cell):
+    """Whose construct decides nothing by tensors itself."""
+
+    def grow(self, v):
+        return grown(v)
+
+    @graphc.jit
+    def construct(self, x):
+        return self.grow(x)
+
+
+class Given(nn.Cell):
+    def construct(self, held, x):
+        return held["grower"].grow(x) if isinstance(held, dict) else held(x)
+
+
+class Named(Marked):
+    def construct(self, x):
+        return getattr(self, "grow")(x)  # noqa: B009
+
+
+@graphc.jit
+def applied(held, x):
+    return held(x)
+
+
+@graphc.jit
+def asked(held, x):
+    return held[0].grow(x)
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_what_is_called_decides_by_tensors_wherever_it_is_from(mode, mode_again):
+    graphc.set_context(mode=mode)
+    x = Tensor([1.0, 1.0])
+    calls = [
+        Marked(), Named(), partial(Given(), grown), partial(Given(), {"grower": Grower()}), partial(applied, grown),
+        partial(applied, Grower().grow), partial(asked, [Grower()]), partial(asked, (Marked(),)),
+    ]  # fmt: skip
+    assert [call(x).asnumpy().tolist() for call in calls] == [[3.0, 3.0]] * len(calls)

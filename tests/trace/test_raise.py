@@ -191,3 +191,91 @@ def test_handlers_that_name_what_they_catch(mode_again):
         with pytest.raises(KeyError, match="no such row") as caught:
             Handled()(x, 5, True)
         assert isinstance(caught.value.__cause__, IndexError)
+
+
+def returned_or_failed(x):
+    try:
+        if x.sum() > 0:
+            return x
+        x = x + [1.0, 2.0][2]
+    except IndexError:
+        x = x + 5
+    return x
+
+
+def turned_and_failed(x):
+    try:
+        while x.sum() > 0:
+            x = x - {"a": 1.0}["b"]
+    except KeyError:
+        x = x + 5
+    return x
+
+
+def raised_and_handled(x):
+    try:
+        if x.sum() > 0:
+            raise OverflowError("large")
+    except (KeyError, ArithmeticError):
+        x = x + 5
+    return x
+
+
+def an_item_or_none(x):
+    n = 1 if x.sum() > 0 else 0
+    try:
+        x = [x][n]
+    except IndexError:
+        x = x + 5
+    return x
+
+
+def only_traced(x):
+    try:
+        return x * float(x.asnumpy().sum())
+    except:  # noqa: E722
+        return x + 5
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "words"),
+    [
+        (returned_or_failed, RuntimeError, "a handler of IndexError, of which only the run tells"),
+        (turned_and_failed, RuntimeError, "a handler of KeyError, of which only the run tells"),
+        (raised_and_handled, RuntimeError, "a handler of OverflowError, of which only the run tells"),
+        (an_item_or_none, RuntimeError, "a handler of IndexError, of which only the run tells"),
+        (only_traced, TypeError, "its value is not known while the Cell is compiled"),
+    ],
+)
+def test_handlers_of_what_only_the_run_or_the_trace_raises(function, error, words):
+    """In place of one way's handler for both."""
+    with pytest.raises(error, match=words) as caught:
+        graphc.jit(function)(tensor(1, 2))
+    assert isinstance(caught.value, graphc.TraceError)
+    assert caught.value.loc.file.endswith("test_raise.py")
+
+
+def test_handlers_of_others_leave_what_a_tensor_raises_to_the_run():
+    def guarded(x):
+        try:
+            assert x.sum() > 0, "small"
+        except KeyError:
+            x = x + 5
+        return x
+
+    assert graphc.jit(guarded)(tensor(1, 2)).asnumpy().tolist() == [1, 2]
+    with pytest.raises(AssertionError, match="small"):
+        graphc.jit(guarded)(tensor(-1, 0))
+
+
+def test_in_gradients_of_what_jit_marks_the_exception_is_the_programs_own(mode_again):
+    @graphc.jit
+    def checked(x):
+        if x.sum() > 0:
+            raise KeyError("positive")
+        return x
+
+    graphc.set_context(mode=graphc.PYNATIVE_MODE)
+    with pytest.raises(KeyError, match="positive") as caught:
+        graphc.grad(lambda x: checked(x).sum())(tensor(1, 2))
+    assert type(caught.value) is KeyError
