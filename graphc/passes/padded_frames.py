@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
+from graphc.ops.declared.bounds import leave_unchecked
 from graphc.ops.declared.padding import Axes, Axis, Factor, looseness
 
 _COUNT = TensorType("int32", ())
@@ -172,6 +173,7 @@ class Entered:
     def hold(self, graph: Graph, real: Value) -> None:
         """Let the body of a Scan leave what is carried as it is in turns that are not real."""
         node, attrs = self.node, self.node.attrs
+        leave_unchecked(graph)
         count, end = attrs["carried"], attrs["carried"] + attrs["scanned"]
         before = graph.inputs
         flag = graph.add("Input", types=(TensorType("bool", ()),), region="state").outputs[0]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
@@ -71,7 +69,7 @@ def test_places(name, compiled):
         good = np.array([1, -1], dtype)
         function(Tensor(TABLE), Tensor(good))
         for wrong in (size, -size - 1):
-            said = f"{re.escape(name.split(',')[0])}.*: index {wrong} is out of range for a size of {size}"
+            said = f"{'' if '[' in name else name}.*index {wrong} is out of range for a size of {size}"
             with pytest.raises(IndexError, match=said) as caught:
                 function(Tensor(TABLE), Tensor(np.array([1, wrong], dtype)))
             assert "test_out_of_range.py" in str(caught.value)

@@ -60,7 +60,7 @@ def _ref(
     end = int(sizes[0]) if size is None else size
     bad = first_outside(indices, end, negative, ignored) if checked else None
     if bad is not None:
-        raise out_of_range(says, bad, end)
+        raise IndexError(says.format(index=bad, size=end))  # A NumPy file that is written has no other class.
     return moved(indices, end, negative, ignored)
 
 
@@ -96,13 +96,18 @@ def _scalar(
 def unchecked(source: Graph) -> Graph:
     """A copy of a graph whose indices may lie anywhere: for what is computed and then not used."""
     made = source.copy()
-    for node in source:
+    leave_unchecked(made)
+    return made
+
+
+def leave_unchecked(graph: Graph) -> None:
+    """Let the indices of a graph lie anywhere."""
+    for node in list(graph):
         if node.op.name == "InBounds":
-            made.set_node(node.id, attrs={**node.attrs, "checked": False})
+            graph.set_node(node.id, attrs={**node.attrs, "checked": False})
         elif parts := dict(node.graphs()):
             inside = {name: unchecked(part) for name, part in parts.items()}
-            made.set_node(node.id, attrs={**node.attrs, **inside})
-    return made
+            graph.set_node(node.id, attrs={**node.attrs, **inside})
 
 
 def _batch(g: Builder, m: Mapped) -> tuple[Value, ...]:

@@ -16,12 +16,12 @@ def in_bounds(owner: str, index: Tensor, size: int) -> Tensor:
     """Indices (int32, int64) of an axis of so many places; negative ones, counted from its end, become those they mean.
 
     IndexRangeError where one is out of range: at once where the indices are known; else the run of the step ends there, before
-    it has changed a parameter of what it computes from them.
+    it has changed a parameter of what it computes from them. owner: who is to be named, "" for an index in brackets.
     """
     active = dispatch.recorder.get()
     if active is not None and active.is_place(index):
         return index
-    says = f"{owner}: index {{index}} is out of range for a size of {{size}}"
+    says = f"{owner}{': ' if owner else ''}index {{index}} is out of range for a size of {{size}}"
     return _looked_at(index, size, says, negative=True)
 
 
@@ -34,13 +34,17 @@ def classes_in_bounds(owner: str, labels: Tensor, classes: int, ignored: int | N
 def _looked_at(index: Tensor, size: int, says: str, *, negative: bool, ignored: int | None = None) -> Tensor:
     known = index.array if type(index) is Tensor else None
     varies = is_compared() or isinstance(size, Deferred)
+    active = dispatch.recorder.get()
+    how = {"negative": negative, "ignored": ignored, "says": says}
+    # Behind the last turn of a length there are others, of which nothing is kept.
+    how["checked"] = active is None or not active.in_scan
     if known is not None and not varies:
         bad = first_outside(known, size, negative, ignored)
         if bad is not None:
             raise out_of_range(says, bad, size, user_loc())
         return Tensor.wrap(moved(known, size, negative, ignored))
     if not varies:
-        return call("InBounds", index, size=size, negative=negative, ignored=ignored, says=says)
+        return call("InBounds", index, size=size, **how)
     dtype = index.tensor_type.dtype
     end = cast_to(size.tensor(), dtype) if isinstance(size, Deferred) else Tensor.wrap(np.asarray(size, dtype))
-    return call("InBounds", index, end, negative=negative, ignored=ignored, says=says)
+    return call("InBounds", index, end, **how)

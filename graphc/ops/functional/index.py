@@ -202,7 +202,7 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
     shape = broadcast_shapes("indexing", *(i.shape for i in indices))
     flat: Tensor | None = None
     for axis, index in zip(axes, indices, strict=True):
-        step = in_bounds("x[...]", index, shape_of(x)[axis])
+        step = in_bounds("", index, shape_of(x)[axis])
         flat = step if flat is None else add(mul(flat, x.shape[axis]), step)
     assert flat is not None
     if flat.shape != shape:
@@ -254,7 +254,7 @@ def _at_numbers(x: Tensor, numbers: dict[int, Any], new: Tensor, mode: str) -> T
     return scattered(
         "update",
         x,
-        reshape(in_bounds("x[...]", as_index(at), shape_of(x)[first]), (1,)),
+        reshape(in_bounds("", as_index(at), shape_of(x)[first]), (1,)),
         expand_dims(new, first),
         first,
     )

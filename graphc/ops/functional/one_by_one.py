@@ -27,7 +27,7 @@ def numbers_first(
         if index.shape:
             left.append((own, index))
         else:
-            x = rows(x, in_bounds("x[...]", index, shape_of(x)[own]), own)
+            x = rows(x, in_bounds("", index, shape_of(x)[own]), own)
     return x, [axis for axis, _ in left], [index for _, index in left]
 
 
