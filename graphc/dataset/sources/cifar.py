@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.dataset.sources.arrays import ArrayDataset
-from graphc.dataset.sources.files import directory, no_cache, read_whole, usage_of
+from graphc.dataset.sources.files import directory, files_with, no_cache, read_whole, usage_of
 from graphc.dataset.sources.source import chosen_sampler
 from graphc.errors import DataError, user_loc
 
@@ -18,10 +18,10 @@ _PIXELS = 3 * 32 * 32
 
 
 class _CifarDataset(ArrayDataset):
-    """What both have in common: files, how many bytes of labels stand before each image, and their names."""
+    """What both have in common: what names of files have in them, the labels that stand before each image."""
 
-    train: tuple[str, ...] = ()
-    test: tuple[str, ...] = ()
+    train: str
+    test: str
     label_names: tuple[str, ...] = ()
 
     def __init__(
@@ -40,8 +40,8 @@ class _CifarDataset(ArrayDataset):
         no_cache(owner, cache)
         folder = directory(owner, dataset_dir)
         train, test = usage_of(owner, usage)
-        files = (*(self.train if train else ()), *(self.test if test else ()))
-        rows = np.concatenate([self._rows(owner, folder / name) for name in files])
+        parts = [part for part, wanted in ((self.train, train), (self.test, test)) if wanted]
+        rows = np.concatenate([self._rows(owner, path) for path in files_with(owner, folder, parts, ".bin")])
         labels = len(self.label_names)
         images = rows[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         columns = {"image": np.ascontiguousarray(images)}
@@ -66,23 +66,21 @@ class _CifarDataset(ArrayDataset):
 class Cifar10Dataset(_CifarDataset):
     """Images uint8 [32, 32, 3] and labels uint32 of ten classes.
 
-    dataset_dir: where data_batch_1.bin .. data_batch_5.bin and test_batch.bin are, the binary version. usage: "train", "test", or
-    "all", as None is. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which images, in which order.
-    num_parallel_workers has no effect on arrays; cache must be None. DataError for files that are missing, cut off or
-    something else.
+    dataset_dir: where data_batch_1.bin .. data_batch_5.bin and test_batch.bin are, the binary version, or some of them. usage:
+    "train", "test", or "all", as None is: all that are there, in the order of their names. num_samples, shuffle (True by
+    default), sampler, num_shards and shard_id: which images, in which order. num_parallel_workers has no effect on arrays; cache
+    must be None. DataError for files that are missing, cut off or something else.
     """
 
-    train = tuple(f"data_batch_{k}.bin" for k in range(1, 6))
-    test = ("test_batch.bin",)
+    train, test = "data_batch", "test_batch"
     label_names = ("label",)
 
 
 class Cifar100Dataset(_CifarDataset):
     """Images uint8 [32, 32, 3], coarse_label uint32 of 20 and fine_label uint32 of 100 classes.
 
-    dataset_dir: where train.bin and test.bin are, the binary version; the other parameters are those of Cifar10Dataset.
+    dataset_dir: where train.bin and test.bin are, the binary version, or one of them; the others are those of Cifar10Dataset.
     """
 
-    train = ("train.bin",)
-    test = ("test.bin",)
+    train, test = "train", "test"
     label_names = ("coarse_label", "fine_label")

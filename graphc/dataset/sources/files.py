@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,19 @@ def usage_of(owner: str, value: Any) -> tuple[bool, bool]:
     if value not in (None, "train", "test", "all"):
         raise ArgumentValueError(f"{owner}: usage must be 'train', 'test' or 'all', got {value!r}", loc=user_loc())
     return value != "test", value != "train"
+
+
+def files_with(owner: str, folder: Path, parts: Sequence[str], end: str = "") -> list[Path]:
+    """The files of a folder whose names have one of the parts in them, and end so, by name; DataError if there are none."""
+    found = sorted(p for p in folder.iterdir() if p.name.endswith(end) and any(part in p.name for part in parts))
+    if not found:
+        raise DataError(
+            f"{owner}: no file in {str(folder)!r} has {' or '.join(map(repr, parts))} in its name"
+            + (f" and ends in {end!r}" if end else ""),
+            code="GC205",
+            loc=user_loc(),
+        )
+    return found
 
 
 def no_cache(owner: str, cache: Any) -> None:
