@@ -75,6 +75,111 @@ def test_a_parameter_and_its_copy_in_one_step():
     assert "rate" in names
 
 
+class Copying(nn.Cell):
+    """Adds x to w; returns what a copy of w, made before, holds."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.w, self.way = Parameter(Tensor([1.0, 2.0]), name="w"), way
+
+    def construct(self, x):
+        before = self.way(self.w)
+        self.w += x
+        return self.w - before, before
+
+
+@pytest.mark.filterwarnings("ignore:.*GC155")
+@pytest.mark.parametrize(
+    ("way", "trained"),
+    [
+        (lambda p: p.copy(), True),
+        (lambda p: p.clone(), True),
+        (copy.copy, False),
+        (copy.deepcopy, False),
+        (lambda p: copy.deepcopy({"of": [p]})["of"][0], False),
+        (lambda p: p.__deepcopy__(memodict={}), False),
+    ],
+)
+def test_a_copy_in_construct_holds_what_the_parameter_held_there_at_each_step(way, trained):
+    net = Copying(way)
+    for held in ([1, 2], [4, 6], [7, 10]):
+        difference, before = net(Tensor([3.0, 4.0]))
+        np.testing.assert_array_equal(before.asnumpy(), held)
+        np.testing.assert_array_equal(difference.asnumpy(), [3, 4])
+    grads = graphc.grad(lambda x: net(x)[1], None, net.trainable_params())(Tensor([3.0, 4.0]))
+    assert grads[0].asnumpy().tolist() == [float(trained)] * 2
+
+
+class Using(nn.Cell):
+    """Hands its parameters, whose values change between steps, to a function of construct."""
+
+    def __init__(self, use):
+        super().__init__()
+        self.n = Parameter(Tensor(2, graphc.int32), name="n", requires_grad=False)
+        self.mask = Parameter(Tensor([True, False, True]), name="mask", requires_grad=False)
+        self.use = use
+
+    def construct(self, x):
+        return self.use(self, x)
+
+
+@pytest.mark.parametrize(
+    ("use", "first", "second"),
+    [
+        (lambda net, x: x[: net.n], [3, 5], [3]),
+        (lambda net, x: x[net.n :], [4], [5, 4]),
+        (lambda net, x: x[net.mask], [3, 4], [5, 4]),
+        (lambda net, x: ops.nonzero(net.mask), [[0], [2]], [[1], [2]]),
+        (lambda net, x: ops.quantile(x, net.n * 0.25), 4, 3.5),
+    ],
+)
+def test_what_a_parameter_says_of_slices_and_masks_is_read_at_each_step(use, first, second):
+    net, x = Using(use), Tensor([3.0, 5.0, 4.0])
+    assert net(x).asnumpy().tolist() == first
+    net.n.set_data(Tensor(1, graphc.int32))
+    net.mask.set_data(Tensor([False, True, True]))
+    assert net(x).asnumpy().tolist() == second
+
+
+@pytest.mark.parametrize(
+    ("use", "match"),
+    [
+        (lambda net, x: ops.tile(x, (net.n,)), "GC100.* whose value only the run tells"),
+        (lambda net, x: ops.zeros(net.n), "GC100.* whose value only the run tells"),
+        (lambda net, x: ops.roll(x, net.n), "GC100.* roll: shifts must be an int"),
+        (lambda net, x: ops.tril(ops.outer(x, x), net.n), "GC100.* tril: diagonal must be an int"),
+        (lambda net, x: x * Tensor(np.array(net.n)), "GC131.* a NumPy function was applied to a traced tensor"),
+        (lambda net, x: x * Tensor(np.add(net.n, 1)), "GC131.* a NumPy function was applied to a traced tensor"),
+    ],
+)
+def test_what_must_be_known_when_a_cell_is_compiled_is_no_parameter(use, match):
+    with pytest.raises((graphc.errors.ArgumentTypeError, graphc.errors.TraceTypeError), match=match):
+        Using(use)(Tensor([3.0, 5.0, 4.0]))
+
+
+def test_what_a_copy_in_construct_starts_with_and_copies_that_would_be_named():
+    assert Copying(lambda p: p.clone("ones"))(Tensor([3.0, 4.0]))[1].asnumpy().tolist() == [1, 1]
+    assert Copying(lambda p: p.clone("zeros"))(Tensor([3.0, 4.0]))[1].asnumpy().tolist() == [0, 0]
+    with pytest.raises(graphc.TraceError, match=r"GC141.* a Parameter is made inside construct"):
+        Copying(lambda p: ParameterTuple([p]).clone("old")[0])(Tensor([3.0, 4.0]))
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: x.__deepcopy__(memodict={})])
+def test_copies_of_tensors_have_memory_of_their_own(way):
+    class Net(nn.Cell):
+        def construct(self, x):
+            made = way(x)
+            made[0] = 9
+            return x * made
+
+    x = Tensor([1.0, 2.0])
+    made = way(x)
+    made[0] = 9
+    assert (x.asnumpy().tolist(), made.asnumpy().tolist()) == ([1, 2], [9, 2])
+    assert Net()(x).asnumpy().tolist() == [9, 4]
+    assert graphc.grad(Net())(x).asnumpy().tolist() == [9, 4]
+
+
 def test_param_info():
     p = Parameter(Tensor([1.0]), name="w", requires_grad=False, layerwise_parallel=True)
     q = Parameter(Tensor([2.0]))
