@@ -110,6 +110,111 @@ def test_a_copy_in_construct_holds_what_the_parameter_held_there_at_each_step(wa
     assert grads[0].asnumpy().tolist() == [float(trained)] * 2
 
 
+def test_data_are_a_tensor_that_shares_the_memory_of_the_parameter():
+    p = Parameter(Tensor([1.0, 2.0]), name="w")
+    data = p.data
+    assert (type(data), str(data)) == (Tensor, "[1. 2.]")
+    data[0] = 5
+    assert p.asnumpy().tolist() == [5, 2]
+    p.set_data(Tensor([7.0, 8.0]))
+    assert data.asnumpy().tolist() == [7, 8]
+    ops.assign(p.data, Tensor([3.0, 4.0]))
+    p.data += 1
+    assert p.asnumpy().tolist() == [4, 5]
+    p.data = Tensor([0.0, 1.0])
+    assert p.asnumpy().tolist() == [0, 1]
+
+
+def write_in_place(net, x):
+    net.w.data.add_(x)
+
+
+def write_an_element(net, x):
+    net.w.data[0] = x[1]
+
+
+def assign_data(net, x):
+    ops.assign(net.w.data, x)
+
+
+def set_them(net, x):
+    net.w.data = net.w.data * 2 + x
+
+
+def scale_twice(net, x):
+    for _ in range(2):
+        net.w.data *= 2
+
+
+def write_both(net, x):
+    data = net.w.data
+    data[0] = 5.0
+    net.w.add_(x)
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+@pytest.mark.parametrize(
+    ("write", "held"),
+    [
+        (write_in_place, [7, 10]),
+        (write_an_element, [4, 2]),
+        (assign_data, [3, 4]),
+        (set_them, [13, 20]),
+        (scale_twice, [16, 32]),
+        (write_both, [8, 10]),
+    ],
+)
+def test_what_construct_writes_to_data_is_written_to_the_parameter(mode, write, held):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(Tensor([1.0, 2.0]), name="w")
+
+        def construct(self, x):
+            write(self, x)
+            return self.w * x
+
+    before = graphc.get_context("mode")
+    graphc.set_context(mode=mode)
+    try:
+        net, x = Net(), Tensor([3.0, 4.0])
+        made = [net(x) for _ in range(2)][1]
+    finally:
+        graphc.set_context(mode=before)
+    assert net.w.asnumpy().tolist() == held
+    np.testing.assert_array_equal(made.asnumpy(), np.array(held) * [3, 4])
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_data_are_a_constant_of_differentiation(mode):
+    before = graphc.get_context("mode")
+    graphc.set_context(mode=mode)
+    try:
+        p = Parameter(Tensor([1.0, 2.0]), name="w")
+        grads = graphc.grad(lambda x: (p * p.data * x).sum(), 0, [p])(Tensor([3.0, 4.0]))
+    finally:
+        graphc.set_context(mode=before)
+    assert grads[0].asnumpy().tolist() == [1, 4]
+    assert grads[1][0].asnumpy().tolist() == [3, 8]
+
+
+@pytest.mark.filterwarnings("ignore:.*GC171")
+def test_a_step_that_holds_the_data_sees_what_another_writes():
+    p = Parameter(Tensor([1.0, 2.0]), name="w")
+    data, optimizer = p.data, nn.SGD([p], 1.0)
+
+    @graphc.jit
+    def scaled(x):
+        return data * x
+
+    x = Tensor([1.0, 1.0])
+    found = [scaled(x).asnumpy().tolist()]
+    for _ in range(2):
+        optimizer((x,))
+        found.append(scaled(x).asnumpy().tolist())
+    assert found == [[1, 2], [0, 1], [-1, 0]]
+
+
 class Using(nn.Cell):
     """Hands its parameters, whose values change between steps, to a function of construct."""
 

@@ -163,7 +163,18 @@ class Parameter(ParameterExtras, Tensor):
 
     @property
     def data(self) -> Tensor:
-        return self
+        """The contents as a Tensor, a constant of differentiation: what is written to it is written to the parameter. Setting
+        it is `set_data`.
+        """
+        if dispatch.recorder.get() is None:
+            return Tensor.wrap(self._shared())
+        made: Tensor = functions["stop_gradient"](self)
+        made.view_of = self, ...
+        return made
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._set_contents(value, by_user=not is_library(caller(self).f_code.co_filename))
 
     def value(self) -> Tensor:
         """The contents as they are now, as a Tensor."""
@@ -178,8 +189,11 @@ class Parameter(ParameterExtras, Tensor):
 
         In construct it is an assignment, so that it is made at every step: of the parameter's shape.
         """
+        return self._set_contents(data, by_user=not is_library(caller(self).f_code.co_filename))
+
+    def _set_contents(self, data: Any, by_user: bool) -> Parameter:
         active: Any = dispatch.recorder.get()
-        if active is not None and not is_library(caller().f_code.co_filename):
+        if active is not None and by_user:
             value: Any = data if isinstance(data, Tensor) else Tensor(to_array(data))
             active.assign(self, value.astype(self.dtype))
             return self
