@@ -184,6 +184,9 @@ class Parameter(ParameterExtras, Tensor):
             return snapshot
         return Tensor(self.storage)
 
+    def twin(self) -> Tensor:
+        return self.value() if self._is_state() else super().twin()
+
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Write new contents, cast to the parameter's dtype. Another shape is accepted, as in MindSpore. Returns self.
 
