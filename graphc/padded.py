@@ -39,6 +39,8 @@ from graphc_codegen.forks import rlock, unforked
 
 #: How many lengths' constants are kept.
 _KEPT = 256
+#: What helps where a cell goes wrong for sizes that are let in.
+_ONE_SIZE = "leave no axis open of which the cell takes one size only, or compute with x.shape, not with a number"
 
 
 class PaddedStep(CompiledStep):
@@ -122,7 +124,7 @@ class PaddedStep(CompiledStep):
             )
             said = f"{said_of(self._plan.sizes.names, self._plan.sizes.room)}, up to which it is padded"
             raise PaddingError(
-                f"construct raises {type(error).__name__} for {said}: {error}", loc=user_loc()
+                f"construct raises {type(error).__name__} for {said}: {error}", loc=user_loc(), help=_ONE_SIZE
             ) from error
         raise error
 
@@ -197,7 +199,11 @@ class PaddedStep(CompiledStep):
             except Exception as error:  # The cell's own, too: for other sizes it need not raise any.
                 said = said_of(sizes.names, sizes.probe)
                 what, loc = (error.message, error.loc) if isinstance(error, GraphcError) else (error, user_loc())
-                raise PaddingError(f"construct cannot be traced for {said}: {what}", loc=loc) from error
+                raise PaddingError(
+                    f"construct cannot be traced for {said}: {what}",
+                    loc=loc,
+                    help=_ONE_SIZE,
+                ) from error
 
         def mask_of(traced: Traced, probe: Traced) -> counted.Mask:
             given = [i for i in traced.graph.inputs if traced.graph.node(i).op.name == "Input"]

@@ -156,7 +156,6 @@ UNREAD = {
     "dataset/sources/line_files.py LinesDataset.fields given": _ABSTRACT,
     **{f"dataset/sources/line_files.py {n} name": _COMMON for n in ("_mixed", "_paths")},
     **{f"dataset/sources/listed.py {n}": _ABSTRACT for n in ("ListedDataset.columns given", "Read.value i")},
-    "dataset/sources/mnist.py _IdxDataset.pairs given": _ABSTRACT,
     **{
         f"dataset/sources/parameters.py Described.{n}": _ABSTRACT
         for n in ("__init__ args", "__init__ given", "build given")
@@ -280,7 +279,8 @@ UNREAD = {
     "ops/tensor/tensor.py Tensor.__getattr__ name": "for type checkers",
     "ops/tensor/tensor.py Tensor.__array_function__ types": _SHAPE,
     "ops/tensor/parameter.py Parameter.set_data slice_shape": _HOW,
-    "ops/tensor/parameter.py Parameter.__deepcopy__ memo": _SHAPE,
+    "ops/tensor/parameter.py Parameter.__deepcopy__ memodict": _SHAPE,
+    "ops/tensor/tensor.py Tensor.__deepcopy__ memodict": _SHAPE,
     "parallel/communication.py init backend_name": _ONE,
     "parallel/communication.py create_group options": _ONE,
     "parallel/settings.py _set_cost values": _HOW,

@@ -198,22 +198,68 @@ def test_dicts_are_columns():
     assert isinstance(tensors["a"], Tensor)
     assert tensors["b"].item() == "0"
     summed = samples.map(lambda x: {"sum": x["a"].sum()}, ["x"])
-    batches = summed.batch(3, per_batch_map=lambda xs, info: (np.array([x["sum"] for x in xs]),), input_columns=["x"])
+    batches = summed.batch(3, per_batch_map=lambda xs, info: (np.array(xs["sum"]),), input_columns=["x"])
     assert [row["x"].tolist() for row in read_arrays(batches)] == [[0, 1, 3]]
 
 
+def test_what_is_in_a_dict_is_given_where_it_lies():
+    """Lists and tuples stay, numbers in them are arrays, and what is no number or text is as it was: as in MindSpore."""
+    dataset = of([({"a": [1, [2.5, "q"]], "t": (1, {"u": 2}), "n": None, "s": {1}},)])
+    (row,) = read_arrays(dataset)
+    assert repr(row["x"]) == repr(
+        {
+            "a": [np.array(1), [np.array(2.5), np.array("q")]],
+            "t": (np.array(1), {"u": np.array(2)}),
+            "n": None,
+            "s": {1},
+        }
+    )
+    (tensors,) = next(dataset.create_tuple_iterator(num_epochs=1))
+    assert [type(tensors["a"][0]), type(tensors["a"][1][1]), type(tensors["t"][1]["u"])] == [Tensor, np.ndarray, Tensor]
+
+
+def test_batches_of_dicts_are_dicts_of_batches():
+    samples = [({"a": k, "b": np.arange(2) * k, "w": 1 if k else 0.5}, k) for k in range(4)]
+    dataset = ds.GeneratorDataset(samples, ["x", "y"], shuffle=False)
+    (row, last) = read_arrays(dataset.batch(3))
+    assert (row["x"]["a"].tolist(), row["x"]["b"].tolist()) == ([0, 1, 2], [[0, 0], [0, 1], [0, 2]])
+    assert (row["x"]["w"].tolist(), row["x"]["w"].dtype, row["y"].tolist()) == ([0.5, 1, 1], np.float64, [0, 1, 2])
+    assert (last["x"]["a"].tolist(), last["x"]["b"].tolist()) == ([3], [[0, 3]])
+    assert [r["x"]["a"].tolist() for r in read_arrays(dataset.padded_batch(2))] == [[0, 1], [2, 3]]
+    (twice,) = read_arrays(dataset.batch(2).batch(2))
+    assert (twice["x"]["a"].tolist(), twice["y"].tolist()) == ([[0, 1], [2, 3]], [[0, 1], [2, 3]])
+    sized = dataset.batch(lambda info: 1 + info.get_batch_num())
+    assert [r["x"]["a"].tolist() for r in read_arrays(sized)] == [[0], [1, 2], [3]]
+
+
+def test_per_batch_map_gets_a_dict_of_lists_and_may_keep_it():
+    seen = []
+
+    def collate(x, info):
+        seen.append(x)
+        return {"listed": x["a"], "n": np.arange(2)}, np.array(x["a"])
+
+    dataset = of([({"a": k},) for k in range(4)]).batch(2, per_batch_map=collate, output_columns=["d", "s"])
+    rows = read_arrays(dataset)
+    assert repr(seen[0]) == "{'a': [array(0), array(1)]}"
+    assert repr(rows[1]["d"]) == "{'listed': [array(2), array(3)], 'n': array([0, 1])}"
+    assert rows[1]["s"].tolist() == [2, 3]
+
+
 @pytest.mark.parametrize(
-    ("dataset", "message"),
+    ("samples", "message"),
     [
-        (of([({"x": {1}},)]), "in a dict of column 'x': .* got set"),
-        (of([({"x": 1},), ({"x": 2},)]).batch(2), "column 'x' holds dicts, which make no batch"),
+        ([{"x": 1}, {"y": 2}], "the dicts of column 'x' have different keys"),
+        ([{"x": np.zeros(1)}, {"x": np.zeros(2)}], "what the dicts of column 'x' have under 'x' makes no array"),
+        ([{"x": {"y": 1}}, {"x": {"y": 2}}], "under 'x' makes no array"),
+        ([{"x": None}, {"x": None}], "under 'x' makes no array"),
     ],
 )
-def test_dicts_that_cannot_be_given(dataset, message):
-    iterator = dataset.create_dict_iterator(num_epochs=1)
+def test_dicts_that_make_no_batch(samples, message):
+    iterator = of([(s,) for s in samples]).batch(2).create_dict_iterator(num_epochs=1)
     with pytest.raises(DataError, match=message) as caught:
         next(iterator)
-    assert caught.value.loc is not None
+    assert (caught.value.code, caught.value.loc is not None) == ("GC203", True)
     iterator.stop()
 
 

@@ -74,8 +74,28 @@ def test_broken_mnist_files(mnist):
             ds.MnistDataset(mnist, usage="train")
         assert caught.value.code == "GC205"
     path.unlink()
-    with pytest.raises(DataError, match="cannot be read: No such file"):
+    with pytest.raises(DataError, match="has 'train-images' in its name"):
+        ds.MnistDataset(mnist, usage="train")
+    with pytest.raises(DataError, match="3 images and 9 labels"):
         ds.MnistDataset(mnist)
+
+
+@pytest.mark.parametrize(("only", "usage", "other"), [("train", "train", "test"), ("t10k", "test", "train")])
+def test_a_folder_with_one_part_of_mnist(mnist, only, usage, other):
+    """As tutorials have them: train and test in folders of their own. Files may have a little other names, as in MindSpore."""
+    for path in mnist.iterdir():
+        if only not in path.name:
+            path.unlink()
+        else:
+            path.rename(mnist / path.name.replace("-idx", ".idx"))
+    whole = labels(ds.MnistDataset(mnist, shuffle=False))
+    assert (
+        whole
+        == labels(ds.MnistDataset(mnist, usage, shuffle=False))
+        == labels(ds.MnistDataset(mnist, "all", shuffle=False))
+    )
+    with pytest.raises(DataError, match="no file in"):
+        ds.MnistDataset(mnist, other)
 
 
 def test_cifar(tmp_path):
@@ -83,16 +103,27 @@ def test_cifar(tmp_path):
     for k in range(1, 6):
         (tmp_path / f"data_batch_{k}.bin").write_bytes((bytes([k]) + planes.tobytes()) * 2)
     (tmp_path / "test_batch.bin").write_bytes(bytes([9]) + planes.tobytes())
-    (tmp_path / "train.bin").write_bytes(bytes([3, 40]) + planes.tobytes())
-    (tmp_path / "test.bin").write_bytes(bytes([4, 50]) + planes.tobytes())
     assert labels(ds.Cifar10Dataset(tmp_path, shuffle=False)) == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 9]
     row = next(ds.Cifar10Dataset(tmp_path, "test").create_dict_iterator(output_numpy=True))
     assert np.array_equal(row["image"], planes.reshape(3, 32, 32).transpose(1, 2, 0))
-    hundred = ds.Cifar100Dataset(tmp_path, shuffle=False)
-    assert (labels(hundred, "coarse_label"), labels(hundred, "fine_label")) == ([3, 4], [40, 50])
+    (tmp_path / "data_batch_1.bin").unlink()
+    assert labels(ds.Cifar10Dataset(tmp_path, shuffle=False)) == [2, 2, 3, 3, 4, 4, 5, 5, 9]
     (tmp_path / "test_batch.bin").write_bytes(planes.tobytes())
     with pytest.raises(DataError, match="no multiple of 3073"):
         ds.Cifar10Dataset(tmp_path)
+    (tmp_path / "test_batch.bin").unlink()
+    with pytest.raises(DataError, match=r"'test_batch' in its name and ends in '\.bin'"):
+        ds.Cifar10Dataset(tmp_path, "test")
+
+
+def test_cifar_of_a_hundred_classes(tmp_path):
+    """Both files are read in the order of their names, as MindSpore does: the one for testing first."""
+    planes = bytes(3072)
+    (tmp_path / "train.bin").write_bytes(bytes([3, 40]) + planes)
+    (tmp_path / "test.bin").write_bytes(bytes([4, 50]) + planes)
+    hundred = ds.Cifar100Dataset(tmp_path, shuffle=False)
+    assert (labels(hundred, "coarse_label"), labels(hundred, "fine_label")) == ([4, 3], [50, 40])
+    assert labels(ds.Cifar100Dataset(tmp_path, "train"), "coarse_label") == [3]
 
 
 @pytest.fixture

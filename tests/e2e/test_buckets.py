@@ -495,3 +495,12 @@ def test_a_tensor_with_an_open_shape_is_for_set_inputs_only() -> None:
         Scaled()(x)
     with pytest.raises(ArgumentValueError):
         Scaled().set_inputs(x, x, x)
+
+
+def test_an_axis_left_open_of_which_the_cell_takes_one_size_is_to_be_a_number() -> None:
+    for size in (2, 3):
+        weight = Tensor(floats(2, size))
+        net = Net(lambda _, x, w=weight: x * w)
+        net.set_inputs(Tensor(shape=[2, None], dtype=graphc.float32))
+        with pytest.raises(PaddingError, match="help: leave no axis open of which the cell takes one size only"):
+            net(weight)

@@ -261,3 +261,47 @@ def test_a_scheduler_steps_between_steps_only():
 
     with pytest.raises(TraceError, match="inside a step that is compiled"):
         Both()(Tensor([1.0]))
+
+
+class Keeping(optim.Optimizer):
+    """SGD with momentum, in `state`: from the start, or from the first step on."""
+
+    def __init__(self, params, early):
+        super().__init__(params, {"lr": 0.1})
+        for p in self.parameters if early else ():
+            self.state[p]["moment"] = Parameter(ops.zeros_like(p), name=f"moment.{p.name}")
+
+    def construct(self, gradients):
+        for p, g in zip(self.parameters, gradients, strict=True):
+            held = self.state[p]
+            if "moment" not in held:
+                held["moment"] = ops.zeros_like(g)
+            if isinstance(held["moment"], Parameter):
+                ops.assign(held["moment"], held["moment"] * 0.9 + g)
+            else:
+                held["moment"] = held["moment"] * 0.9 + g
+            ops.assign(p, p - 0.1 * held["moment"])
+        return True
+
+
+@pytest.mark.parametrize(
+    ("mode", "early"),
+    [(graphc.PYNATIVE_MODE, False), (graphc.PYNATIVE_MODE, True), (graphc.GRAPH_MODE, True)],
+)
+def test_an_optimizer_of_ones_own_keeps_what_it_likes_in_its_state(mode, early):
+    before = graphc.get_context("mode")
+    graphc.set_context(mode=mode)
+    try:
+        own, wanted = Keeping(weights(), early), optim.SGD(weights(), 0.1, momentum=0.9)
+        for gradients in GRADIENTS:
+            for optimizer in (own, wanted):
+                optimizer(tuple(map(Tensor, gradients)))
+        for one, other in zip(own.parameters, wanted.parameters, strict=True):
+            np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-6)
+    finally:
+        graphc.set_context(mode=before)
+
+
+def test_a_compiled_optimizer_does_not_keep_what_a_step_computed():
+    with pytest.raises(TraceError, match="GC133"):
+        Keeping(weights(), early=False)(tuple(map(Tensor, GRADIENTS[0])))

@@ -75,6 +75,216 @@ def test_a_parameter_and_its_copy_in_one_step():
     assert "rate" in names
 
 
+class Copying(nn.Cell):
+    """Adds x to w; returns what a copy of w, made before, holds."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.w, self.way = Parameter(Tensor([1.0, 2.0]), name="w"), way
+
+    def construct(self, x):
+        before = self.way(self.w)
+        self.w += x
+        return self.w - before, before
+
+
+@pytest.mark.filterwarnings("ignore:.*GC155")
+@pytest.mark.parametrize(
+    ("way", "trained"),
+    [
+        (lambda p: p.copy(), True),
+        (lambda p: p.clone(), True),
+        (copy.copy, False),
+        (copy.deepcopy, False),
+        (lambda p: copy.deepcopy({"of": [p]})["of"][0], False),
+        (lambda p: p.__deepcopy__(memodict={}), False),
+    ],
+)
+def test_a_copy_in_construct_holds_what_the_parameter_held_there_at_each_step(way, trained):
+    net = Copying(way)
+    for held in ([1, 2], [4, 6], [7, 10]):
+        difference, before = net(Tensor([3.0, 4.0]))
+        np.testing.assert_array_equal(before.asnumpy(), held)
+        np.testing.assert_array_equal(difference.asnumpy(), [3, 4])
+    grads = graphc.grad(lambda x: net(x)[1], None, net.trainable_params())(Tensor([3.0, 4.0]))
+    assert grads[0].asnumpy().tolist() == [float(trained)] * 2
+
+
+def test_data_are_a_tensor_that_shares_the_memory_of_the_parameter():
+    p = Parameter(Tensor([1.0, 2.0]), name="w")
+    data = p.data
+    assert (type(data), str(data)) == (Tensor, "[1. 2.]")
+    data[0] = 5
+    assert p.asnumpy().tolist() == [5, 2]
+    p.set_data(Tensor([7.0, 8.0]))
+    assert data.asnumpy().tolist() == [7, 8]
+    ops.assign(p.data, Tensor([3.0, 4.0]))
+    p.data += 1
+    assert p.asnumpy().tolist() == [4, 5]
+    p.data = Tensor([0.0, 1.0])
+    assert p.asnumpy().tolist() == [0, 1]
+
+
+def write_in_place(net, x):
+    net.w.data.add_(x)
+
+
+def write_an_element(net, x):
+    net.w.data[0] = x[1]
+
+
+def assign_data(net, x):
+    ops.assign(net.w.data, x)
+
+
+def set_them(net, x):
+    net.w.data = net.w.data * 2 + x
+
+
+def scale_twice(net, x):
+    for _ in range(2):
+        net.w.data *= 2
+
+
+def write_both(net, x):
+    data = net.w.data
+    data[0] = 5.0
+    net.w.add_(x)
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+@pytest.mark.parametrize(
+    ("write", "held"),
+    [
+        (write_in_place, [7, 10]),
+        (write_an_element, [4, 2]),
+        (assign_data, [3, 4]),
+        (set_them, [13, 20]),
+        (scale_twice, [16, 32]),
+        (write_both, [8, 10]),
+    ],
+)
+def test_what_construct_writes_to_data_is_written_to_the_parameter(mode, write, held):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(Tensor([1.0, 2.0]), name="w")
+
+        def construct(self, x):
+            write(self, x)
+            return self.w * x
+
+    before = graphc.get_context("mode")
+    graphc.set_context(mode=mode)
+    try:
+        net, x = Net(), Tensor([3.0, 4.0])
+        made = [net(x) for _ in range(2)][1]
+    finally:
+        graphc.set_context(mode=before)
+    assert net.w.asnumpy().tolist() == held
+    np.testing.assert_array_equal(made.asnumpy(), np.array(held) * [3, 4])
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_data_are_a_constant_of_differentiation(mode):
+    before = graphc.get_context("mode")
+    graphc.set_context(mode=mode)
+    try:
+        p = Parameter(Tensor([1.0, 2.0]), name="w")
+        grads = graphc.grad(lambda x: (p * p.data * x).sum(), 0, [p])(Tensor([3.0, 4.0]))
+    finally:
+        graphc.set_context(mode=before)
+    assert grads[0].asnumpy().tolist() == [1, 4]
+    assert grads[1][0].asnumpy().tolist() == [3, 8]
+
+
+@pytest.mark.filterwarnings("ignore:.*GC171")
+def test_a_step_that_holds_the_data_sees_what_another_writes():
+    p = Parameter(Tensor([1.0, 2.0]), name="w")
+    data, optimizer = p.data, nn.SGD([p], 1.0)
+
+    @graphc.jit
+    def scaled(x):
+        return data * x
+
+    x = Tensor([1.0, 1.0])
+    found = [scaled(x).asnumpy().tolist()]
+    for _ in range(2):
+        optimizer((x,))
+        found.append(scaled(x).asnumpy().tolist())
+    assert found == [[1, 2], [0, 1], [-1, 0]]
+
+
+class Using(nn.Cell):
+    """Hands its parameters, whose values change between steps, to a function of construct."""
+
+    def __init__(self, use):
+        super().__init__()
+        self.n = Parameter(Tensor(2, graphc.int32), name="n", requires_grad=False)
+        self.mask = Parameter(Tensor([True, False, True]), name="mask", requires_grad=False)
+        self.use = use
+
+    def construct(self, x):
+        return self.use(self, x)
+
+
+@pytest.mark.parametrize(
+    ("use", "first", "second"),
+    [
+        (lambda net, x: x[: net.n], [3, 5], [3]),
+        (lambda net, x: x[net.n :], [4], [5, 4]),
+        (lambda net, x: x[net.mask], [3, 4], [5, 4]),
+        (lambda net, x: ops.nonzero(net.mask), [[0], [2]], [[1], [2]]),
+        (lambda net, x: ops.quantile(x, net.n * 0.25), 4, 3.5),
+    ],
+)
+def test_what_a_parameter_says_of_slices_and_masks_is_read_at_each_step(use, first, second):
+    net, x = Using(use), Tensor([3.0, 5.0, 4.0])
+    assert net(x).asnumpy().tolist() == first
+    net.n.set_data(Tensor(1, graphc.int32))
+    net.mask.set_data(Tensor([False, True, True]))
+    assert net(x).asnumpy().tolist() == second
+
+
+@pytest.mark.parametrize(
+    ("use", "match"),
+    [
+        (lambda net, x: ops.tile(x, (net.n,)), "GC100.* whose value only the run tells"),
+        (lambda net, x: ops.zeros(net.n), "GC100.* whose value only the run tells"),
+        (lambda net, x: ops.roll(x, net.n), "GC100.* roll: shifts must be an int"),
+        (lambda net, x: ops.tril(ops.outer(x, x), net.n), "GC100.* tril: diagonal must be an int"),
+        (lambda net, x: x * Tensor(np.array(net.n)), "GC131.* a NumPy function was applied to a traced tensor"),
+        (lambda net, x: x * Tensor(np.add(net.n, 1)), "GC131.* a NumPy function was applied to a traced tensor"),
+    ],
+)
+def test_what_must_be_known_when_a_cell_is_compiled_is_no_parameter(use, match):
+    with pytest.raises((graphc.errors.ArgumentTypeError, graphc.errors.TraceTypeError), match=match):
+        Using(use)(Tensor([3.0, 5.0, 4.0]))
+
+
+def test_what_a_copy_in_construct_starts_with_and_copies_that_would_be_named():
+    assert Copying(lambda p: p.clone("ones"))(Tensor([3.0, 4.0]))[1].asnumpy().tolist() == [1, 1]
+    assert Copying(lambda p: p.clone("zeros"))(Tensor([3.0, 4.0]))[1].asnumpy().tolist() == [0, 0]
+    with pytest.raises(graphc.TraceError, match=r"GC141.* a Parameter is made inside construct"):
+        Copying(lambda p: ParameterTuple([p]).clone("old")[0])(Tensor([3.0, 4.0]))
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: x.__deepcopy__(memodict={})])
+def test_copies_of_tensors_have_memory_of_their_own(way):
+    class Net(nn.Cell):
+        def construct(self, x):
+            made = way(x)
+            made[0] = 9
+            return x * made
+
+    x = Tensor([1.0, 2.0])
+    made = way(x)
+    made[0] = 9
+    assert (x.asnumpy().tolist(), made.asnumpy().tolist()) == ([1, 2], [9, 2])
+    assert Net()(x).asnumpy().tolist() == [9, 4]
+    assert graphc.grad(Net())(x).asnumpy().tolist() == [9, 4]
+
+
 def test_param_info():
     p = Parameter(Tensor([1.0]), name="w", requires_grad=False, layerwise_parallel=True)
     q = Parameter(Tensor([2.0]))

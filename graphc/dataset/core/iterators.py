@@ -13,7 +13,8 @@ import numpy as np
 
 from graphc.dataset import config
 from graphc.dataset.checks import INT32_MAX, integer
-from graphc.dataset.core.rows import Rows, joined, packed, stack, to_array
+from graphc.dataset.core.dicts import each
+from graphc.dataset.core.rows import Rows, joined, packed, stack
 from graphc.dataset.core.streams import Epochs, Run, Stream
 from graphc.dataset.workers.ahead import ReadAhead
 from graphc.errors import ArgumentValueError, DataError, DTypeError, user_loc
@@ -230,21 +231,9 @@ class DatasetIterator:
         return self._as_asked(np.asarray(first), name)
 
     def _as_asked(self, array: Any, name: str) -> Any:
-        """An array as the iterator gives it; a dict of such values."""
+        """An array as the iterator gives it; a dict with such ones in it."""
         if array.dtype == object:
-            if array.ndim:
-                raise DataError(
-                    f"batch: column {name!r} holds dicts, which make no batch",
-                    code="GC203",
-                    loc=user_loc(),
-                    help="per_batch_map makes arrays of them",
-                )
-            try:
-                return {key: self._as_asked(to_array(value), name) for key, value in array.item().items()}
-            except DataError as error:
-                raise DataError(
-                    f"in a dict of column {name!r}: {error.message}", code="GC201", loc=user_loc()
-                ) from None
+            return each(array.item(), lambda value: self._as_asked(value, name))
         array = native(array)
         held = _is_held(array.dtype)
         if self._numpy or (array.dtype.kind in "USV" and not held):

@@ -9,9 +9,10 @@ import numpy as np
 
 from graphc.arguments import no_effect
 from graphc.dataset.checks import INT32_MAX, function, integer, names, truth, workers
+from graphc.dataset.core import dicts
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import Rows, collated, mixed, packed, stack, values
+from graphc.dataset.core.rows import Rows, collated, mixed, values
 from graphc.dataset.core.streams import ALL, Done, Run, Stream, Worked, fill, filled
 from graphc.dataset.workers.choice import pool_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
@@ -68,12 +69,12 @@ class _BatchStream(Stream):
     def _batched(self, rows: Rows, count: int, size: int) -> Rows:
         columns: list[Any] = []
         for column, name in zip(rows.columns, self._names, strict=True):
-            if count == 1 or isinstance(column, np.ndarray):
-                array = packed(column, name, rows.ids)
-                columns.append(array.reshape((count, size, *array.shape[1:])))
-            else:
-                parts = [(column[k * size : (k + 1) * size], rows.ids[k * size : (k + 1) * size]) for k in range(count)]
-                columns.append([stack(part, name, ids) for part, ids in parts])
+            if isinstance(column, np.ndarray) and column.dtype != object:
+                columns.append(column.reshape((count, size, *column.shape[1:])))
+                continue
+            parts = [(column[k * size : (k + 1) * size], rows.ids[k * size : (k + 1) * size]) for k in range(count)]
+            made = [dicts.batch(part, name, ids) for part, ids in parts]
+            columns.append(made[0][None] if count == 1 else made)
         return Rows(count, columns, rows.ids.reshape((count, size, *rows.ids.shape[1:])))
 
     def skip(self, count: int) -> int:
@@ -98,15 +99,18 @@ class Collate:
     def __call__(self, task: tuple[Rows, BatchInfo]) -> Done:
         rows, info = task
         try:
-            given = [values(rows.columns[p]) for p in self.places]
+            given = [dicts.for_a_function(rows.columns[p], self.known[p], values) for p in self.places]
             made = collated("batch", self.per_batch_map, given, self.outputs, rows.ids, info)
             if len(made) == len(self.places):
                 arrays = {p: a for p, a in zip(self.places, made, strict=True)}
                 columns = [
-                    arrays[p] if p in arrays else packed(c, self.known[p], rows.ids) for p, c in enumerate(rows.columns)
+                    arrays[p] if p in arrays else dicts.batch(c, self.known[p], rows.ids)
+                    for p, c in enumerate(rows.columns)
                 ]
             else:
-                kept = [packed(c, self.known[p], rows.ids) for p, c in enumerate(rows.columns) if p not in self.places]
+                kept = [
+                    dicts.batch(c, self.known[p], rows.ids) for p, c in enumerate(rows.columns) if p not in self.places
+                ]
                 columns = [*made, *kept]
         except DataError as error:
             return Done(None, error)
@@ -172,7 +176,7 @@ class _FunctionBatchStream(Worked):
 
 def _stacked(rows: Rows, names_: list[str]) -> Rows:
     """One row, the batch of these."""
-    columns: list[Any] = [packed(c, n, rows.ids)[None] for c, n in zip(rows.columns, names_, strict=True)]
+    columns: list[Any] = [dicts.batch(c, n, rows.ids)[None] for c, n in zip(rows.columns, names_, strict=True)]
     return Rows(1, columns, rows.ids[None])
 
 
@@ -286,8 +290,8 @@ class Padding:
         columns: list[Any] = []
         for place, column in enumerate(rows.columns):
             name = self.known[place]
-            if place not in self.of:
-                columns.append(packed(column, name, rows.ids)[None])
+            if place not in self.of or dicts.are_dicts(column):
+                columns.append(dicts.batch(column, name, rows.ids)[None])
                 continue
             columns.append(self._filled(values(column), name, *self.of[place], length, rows.ids)[None])
         return Rows(1, columns, rows.ids[None])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.dataset.sources.files import read_whole, unfit
+from graphc.dataset.sources.files import files_with, read_whole, unfit
 from graphc.dataset.sources.listed import ListedDataset
 from graphc.dataset.sources.parameters import CACHE, DIRECTORY, READING, SHARDS, usage
 
@@ -17,16 +17,17 @@ _PIXELS = 3 * 32 * 32
 
 
 class _CifarDataset(ListedDataset):
-    """What both have in common: files, how many bytes of labels stand before each image, and their names."""
+    """What both have in common: what names of files have in them, the labels that stand before each image."""
 
     parameters = (DIRECTORY, usage("all", "train", "test"), *READING, *SHARDS, CACHE)
-    train: tuple[str, ...] = ()
-    test: tuple[str, ...] = ()
+    train: str
+    test: str
     label_names: tuple[str, ...] = ()
 
     def columns(self, given: Any) -> dict[str, Any]:
-        files = (*(self.train if given.usage != "test" else ()), *(self.test if given.usage != "train" else ()))
-        rows = np.concatenate([self._rows(given.dataset_dir / name) for name in files])
+        parts = [part for part, other in ((self.train, "test"), (self.test, "train")) if given.usage != other]
+        files = files_with(type(self).__name__, given.dataset_dir, parts, ".bin")
+        rows = np.concatenate([self._rows(path) for path in files])
         images = rows[:, len(self.label_names) :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         labels = {name: rows[:, k].astype(np.uint32) for k, name in enumerate(self.label_names)}
         return {"image": np.ascontiguousarray(images), **labels}
@@ -44,23 +45,21 @@ class _CifarDataset(ListedDataset):
 class Cifar10Dataset(_CifarDataset):
     """Images uint8 [32, 32, 3] and labels uint32 of ten classes.
 
-    dataset_dir: where data_batch_1.bin .. data_batch_5.bin and test_batch.bin are, the binary version. usage: "train", "test",
-    or "all", as None is. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which images, in which
-    order. num_parallel_workers has no effect on arrays; cache must be None. DataError for files that are missing, cut off or
-    something else.
+    dataset_dir: where data_batch_1.bin .. data_batch_5.bin and test_batch.bin are, the binary version, or some of them. usage:
+    "train", "test", or "all", as None is: all that are there, in the order of their names. num_samples, shuffle (True by
+    default), sampler, num_shards and shard_id: which images, in which order. num_parallel_workers has no effect on arrays; cache
+    must be None. DataError for files that are missing, cut off or something else.
     """
 
-    train = tuple(f"data_batch_{k}.bin" for k in range(1, 6))
-    test = ("test_batch.bin",)
+    train, test = "data_batch", "test_batch"
     label_names = ("label",)
 
 
 class Cifar100Dataset(_CifarDataset):
     """Images uint8 [32, 32, 3], coarse_label uint32 of 20 and fine_label uint32 of 100 classes.
 
-    dataset_dir: where train.bin and test.bin are, the binary version; the other parameters are those of Cifar10Dataset.
+    dataset_dir: where train.bin and test.bin are, the binary version, or one of them; the others are those of Cifar10Dataset.
     """
 
-    train = ("train.bin",)
-    test = ("test.bin",)
+    train, test = "train", "test"
     label_names = ("coarse_label", "fine_label")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,19 @@ def a_file(owner: str, name: str, value: Any) -> Path:
     if not path.is_file():
         raise ArgumentValueError(f"{owner}: there is no file {str(path)!r}", code="GC205", loc=user_loc())
     return path
+
+
+def files_with(owner: str, folder: Path, parts: Sequence[str], end: str = "") -> list[Path]:
+    """The files of a folder whose names have one of the parts in them, and end so, by name; DataError if there are none."""
+    found = sorted(p for p in folder.iterdir() if p.name.endswith(end) and any(part in p.name for part in parts))
+    if not found:
+        raise DataError(
+            f"{owner}: no file in {str(folder)!r} has {' or '.join(map(repr, parts))} in its name"
+            + (f" and ends in {end!r}" if end else ""),
+            code="GC205",
+            loc=user_loc(),
+        )
+    return found
 
 
 def read_whole(owner: str, path: Path) -> bytes:

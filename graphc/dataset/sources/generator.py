@@ -12,9 +12,10 @@ import numpy as np
 
 from graphc.arguments import no_effect
 from graphc.dataset.checks import function, misfit, names, truth, workers
+from graphc.dataset.core import dicts
 from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import Rows, alike, collated, joined_alike, of_numbers, packed, stack, to_array, values
+from graphc.dataset.core.rows import Rows, alike, collated, joined_alike, of_numbers, stack, to_array, values
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
 from graphc.dataset.orders.samplers import PKSampler, readable_again
 from graphc.dataset.schema import Schema, numpy_dtype
@@ -124,7 +125,7 @@ class FetchBatch(Fetch):
         rows = done.rows
         try:
             if self.collate is None:
-                batch = [packed(c, n, rows.ids) for c, n in zip(rows.columns, self.form.columns, strict=True)]
+                batch = [dicts.batch(c, n, rows.ids) for c, n in zip(rows.columns, self.form.columns, strict=True)]
             else:
                 batch = collated(_OWNER, self.collate, [values(c) for c in rows.columns], self.form.columns, task)
         except DataError as error:

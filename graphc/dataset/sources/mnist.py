@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.dataset.sources.files import read_whole, unfit
+from graphc.dataset.sources.files import files_with, read_whole, unfit
 from graphc.dataset.sources.listed import ListedDataset
 from graphc.dataset.sources.parameters import CACHE, DIRECTORY, READING, REQUIRED, SHARDS, choice, flag, usage
 from graphc.errors import DataError, user_loc
@@ -21,33 +21,28 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _LABELS, _IMAGES, _RECORDS = 0x00000801, 0x00000803, 0x00000C02
 
 
-class _IdxDataset(ListedDataset):
-    """Images and labels from pairs of files."""
-
-    def pairs(self, given: Any) -> list[str]:
-        """What the names of the pairs of files begin with."""
-        raise NotImplementedError
-
-    def columns(self, given: Any) -> dict[str, Any]:
-        owner = type(self).__name__
-        parts = [_pair(owner, given.dataset_dir, name, "labels-idx1-ubyte", _LABELS) for name in self.pairs(given)]
-        images, labels = (np.concatenate(a) if len(a) > 1 else a[0] for a in zip(*parts, strict=True))
-        return {"image": images[..., None], "label": labels.astype(np.uint32)}
-
-
-class MnistDataset(_IdxDataset):
+class MnistDataset(ListedDataset):
     """Images uint8 [28, 28, 1] and labels uint32 of handwritten digits.
 
-    dataset_dir: where train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k are. usage: "train", "test", or
-    "all", as None is: the images for testing come first, as in MindSpore. num_samples, shuffle (True by default), sampler,
-    num_shards and shard_id: which images, in which order. num_parallel_workers has no effect on arrays; cache must be None.
-    DataError for files that are missing, cut off or something else.
+    dataset_dir: where train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k are, or those of one of the two.
+    usage: "train", "test", or "all", as None is: all that are there, those for testing first, as in MindSpore. num_samples,
+    shuffle (True by default), sampler, num_shards and shard_id: which images, in which order. num_parallel_workers has no
+    effect on arrays; cache must be None. DataError for files that are missing, cut off or something else.
     """
 
     parameters = (DIRECTORY, usage("all", "train", "test"), *READING, *SHARDS, CACHE)
 
-    def pairs(self, given: Any) -> list[str]:
-        return [name for name, part in (("t10k", "test"), ("train", "train")) if given.usage in (part, "all")]
+    def columns(self, given: Any) -> dict[str, Any]:
+        owner = type(self).__name__
+        prefixes = [name for name, part in (("t10k", "test"), ("train", "train")) if given.usage in (part, "all")]
+
+        def joined(kind: str, magic: int) -> Array:
+            files = files_with(owner, given.dataset_dir, [f"{p}-{kind}" for p in prefixes])
+            found = [_values(owner, path, magic) for path in files]
+            return np.concatenate(found) if len(found) > 1 else found[0]
+
+        images, labels = _alike(owner, joined("images", _IMAGES), joined("labels", _LABELS))
+        return {"image": images[..., None], "label": labels.astype(np.uint32)}
 
 
 class FashionMnistDataset(MnistDataset):
@@ -58,7 +53,7 @@ class KMnistDataset(MnistDataset):
     """Images uint8 [28, 28, 1] and labels uint32 of Japanese letters: files and parameters are those of MnistDataset."""
 
 
-class EMnistDataset(_IdxDataset):
+class EMnistDataset(ListedDataset):
     """Images uint8 [28, 28, 1] and labels uint32 of letters and digits, lying on their sides, as in the files.
 
     dataset_dir: where emnist-NAME-train-images-idx3-ubyte, emnist-NAME-train-labels-idx1-ubyte and the same of test are. name:
@@ -74,8 +69,11 @@ class EMnistDataset(_IdxDataset):
         CACHE,
     )
 
-    def pairs(self, given: Any) -> list[str]:
-        return [f"emnist-{given.name}-{part}" for part in ("test", "train") if given.usage in (part, "all")]
+    def columns(self, given: Any) -> dict[str, Any]:
+        names = [f"emnist-{given.name}-{part}" for part in ("test", "train") if given.usage in (part, "all")]
+        parts = [_pair(type(self).__name__, given.dataset_dir, name, "labels-idx1-ubyte", _LABELS) for name in names]
+        images, labels = (np.concatenate(a) for a in zip(*parts, strict=True))
+        return {"image": images[..., None], "label": labels.astype(np.uint32)}
 
 
 class QMnistDataset(ListedDataset):
@@ -110,10 +108,14 @@ class QMnistDataset(ListedDataset):
 
 def _pair(owner: str, folder: Path, name: str, ending: str, magic: int) -> tuple[Array, Array]:
     images = _values(owner, folder / f"{name}-images-idx3-ubyte", _IMAGES)
-    labels = _values(owner, folder / f"{name}-{ending}", magic)
+    return _alike(owner, images, _values(owner, folder / f"{name}-{ending}", magic))
+
+
+def _alike(owner: str, images: Array, labels: Array) -> tuple[Array, Array]:
+    """Both, if there are as many. DataError else."""
     if len(images) != len(labels):
         raise DataError(
-            f"{owner}: there are {len(images)} images and {len(labels)} labels of {name}", code="GC205", loc=user_loc()
+            f"{owner}: there are {len(images)} images and {len(labels)} labels", code="GC205", loc=user_loc()
         )
     return images, labels
 

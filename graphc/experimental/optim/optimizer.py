@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -27,7 +28,8 @@ class Optimizer(Cell):
     `param_groups` is the list of these dicts, completed: "params" is a list, "weight_decay" a float, and "lr" a float32
     Parameter without axes, "learning_rate_group_K", that schedulers write; a float in its place is taken at the next step.
     `parameters` holds all Parameters in the order of the groups, that of the gradients; `lrs` the rates; group K begins at
-    `group_start_id[K]`. `add_param_group` adds one more, with state of its own.
+    `group_start_id[K]`. `add_param_group` adds one more, with state of its own. `state` holds what subclasses keep for a
+    parameter, a dict for each: Parameters that `__init__` makes, or, in PYNATIVE_MODE, whatever `construct` puts there.
 
     optimizer(gradients): a tuple with the gradient of each parameter. Subclasses define `construct`.
     Raises ArgumentTypeError or ArgumentValueError for arguments; ShapeError for gradients that do not fit.
@@ -45,6 +47,7 @@ class Optimizer(Cell):
         if not isinstance(defaults, dict):
             raise checks.wrong_type(owner, "defaults", "a dict", defaults)
         self.defaults = defaults
+        self.state: dict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         self.group_start_id = [0]
         self.lrs = self.parameters = ParameterTuple(())

@@ -51,6 +51,7 @@ from graphc.ops.functional.shapes import (
     transpose,
 )
 from graphc.ops.functional.slicing import getitem
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.autocast import marked
 from graphc.ops.tensor.methods import install
 from graphc.ops.tensor.operators import functions
@@ -250,6 +251,7 @@ functions.update(
     not_equal=not_equal,
     pow_=marked(pow_),
     round_=round_,
+    stop_gradient=stop_gradient,
     sub=sub,
     write=write,
 )

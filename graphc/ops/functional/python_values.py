@@ -201,7 +201,7 @@ def scalar_cast(input_x: Any, input_y: Any) -> Any:
 
 def array_to_scalar(x: Tensor) -> Any:
     """The single element of a tensor, as a Python number where it is known."""
-    return x.item() if x.array is not None else x
+    return x.item() if x.array is not None else x.value()
 
 
 def typeof(x: Any) -> Any:

@@ -133,7 +133,7 @@ def _tensor_to_scalar(input_tensor: Tensor) -> Any:
         raise ArgumentValueError(
             f"TensorToScalar: input_tensor must have no axes, it is {input_tensor.tensor_type}", loc=user_loc()
         )
-    return input_tensor if input_tensor.array is None else input_tensor.item()
+    return input_tensor.value() if input_tensor.array is None else input_tensor.item()
 
 
 TensorToScalar = declare("TensorToScalar", _tensor_to_scalar)

@@ -22,6 +22,7 @@ from graphc.errors import (
 )
 from graphc.ir.types import TensorType
 from graphc.ops.tensor.arrays import aligned, narrowed
+from graphc.ops.tensor.operators import functions
 from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo, only_here
 from graphc.ops.tensor.tensor import Array, Tensor, to_array
 from graphc.processes import AxisCut, Cut, StageCut
@@ -31,6 +32,17 @@ from graphc.suggest import nearest, question
 _numbers = itertools.count()
 #: What users set of a parameter.
 _SETTINGS = ("requires_grad", "layerwise_parallel", "parallel_optimizer")
+
+
+def _none_in_construct() -> None:
+    active: Any = dispatch.recorder.get()
+    if active is not None and not active.immediate:
+        raise TraceError(
+            "a Parameter is made inside construct: construct runs once, when the Cell is compiled",
+            code="GC141",
+            loc=user_loc(),
+            help="make it in __init__ and keep it in an attribute; a value of one step needs no Parameter",
+        )
 
 
 class Parameter(ParameterExtras, Tensor):
@@ -65,14 +77,8 @@ class Parameter(ParameterExtras, Tensor):
         device: str | None = None,
     ) -> None:
         only_here(storage_format, device)
-        active: Any = dispatch.recorder.get()
-        if active is not None and not active.immediate and not is_library(caller(self).f_code.co_filename):
-            raise TraceError(
-                "a Parameter is made inside construct: construct runs once, when the Cell is compiled",
-                code="GC141",
-                loc=user_loc(),
-                help="make it in __init__ and keep it in an attribute; a value of one step needs no Parameter",
-            )
+        if not is_library(caller(self).f_code.co_filename):
+            _none_in_construct()
         data = to_array(
             default_input,
             "int32" if isinstance(default_input, int) and not isinstance(default_input, bool) else None,
@@ -124,9 +130,11 @@ class Parameter(ParameterExtras, Tensor):
 
     @property
     def array(self) -> Array | None:
-        """The contents without a copy. ArgumentValueError GC112 where another stage of a pipeline has them."""
+        """The contents without a copy; None in construct, which runs once for all steps. ArgumentValueError GC112 where another
+        stage of a pipeline has them.
+        """
         self._check_here()
-        return self._array
+        return None if self._is_state() else self._array
 
     def _value(self, asked: str) -> Array:
         self._check_here()
@@ -155,7 +163,18 @@ class Parameter(ParameterExtras, Tensor):
 
     @property
     def data(self) -> Tensor:
-        return self
+        """The contents as a Tensor, a constant of differentiation: what is written to it is written to the parameter. Setting
+        it is `set_data`.
+        """
+        if dispatch.recorder.get() is None:
+            return Tensor.wrap(self._shared())
+        made: Tensor = functions["stop_gradient"](self)
+        made.view_of = self, ...
+        return made
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._set_contents(value, by_user=not is_library(caller(self).f_code.co_filename))
 
     def value(self) -> Tensor:
         """The contents as they are now, as a Tensor."""
@@ -165,13 +184,19 @@ class Parameter(ParameterExtras, Tensor):
             return snapshot
         return Tensor(self.storage)
 
+    def twin(self) -> Tensor:
+        return self.value() if self._is_state() else super().twin()
+
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Write new contents, cast to the parameter's dtype. Another shape is accepted, as in MindSpore. Returns self.
 
         In construct it is an assignment, so that it is made at every step: of the parameter's shape.
         """
+        return self._set_contents(data, by_user=not is_library(caller(self).f_code.co_filename))
+
+    def _set_contents(self, data: Any, by_user: bool) -> Parameter:
         active: Any = dispatch.recorder.get()
-        if active is not None and not is_library(caller().f_code.co_filename):
+        if active is not None and by_user:
             value: Any = data if isinstance(data, Tensor) else Tensor(to_array(data))
             active.assign(self, value.astype(self.dtype))
             return self
@@ -200,22 +225,30 @@ class Parameter(ParameterExtras, Tensor):
         """Write contents of `whole_type`'s shape, of which a part takes its own."""
         self.set_data(array if self.cut is None else self.cut.part(array))
 
-    def clone(self, init: str = "same") -> Parameter:
-        """A new parameter of the same name, with the same data, or "zeros" or "ones"."""
+    def clone(self, init: str = "same") -> Any:
+        """A new parameter of the same name, with the same data, or "zeros" or "ones"; in construct a Tensor of that."""
         makers: dict[str, Callable[[Array], Array]]
         makers = {"same": np.asarray, "zeros": np.zeros_like, "ones": np.ones_like}
         if init not in makers:
             raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}", loc=user_loc())
+        if self._is_state():  # What it holds at that point of every step.
+            return self.value() if init == "same" else self.value().fill(int(init == "ones"))
         made = Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
         made.is_state = self.is_state
         made.cut = self.cut
         return made
 
-    def copy(self) -> Parameter:
-        """A new parameter of the same name, with the same data."""
+    def copy(self) -> Any:
+        """A new parameter of the same name, with the same data; in construct a Tensor of what it holds there."""
         return self.clone()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+    def __copy__(self) -> Any:
+        return self.__deepcopy__()
+
+    def __deepcopy__(self, memodict: dict[int, Any] | None = None) -> Any:
+        """As `copy`, but that in construct gradients end at it."""
+        if self._is_state():
+            return functions["stop_gradient"](self)
         made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
         made.is_random_state = self.is_random_state
         made.is_state = self.is_state
@@ -268,6 +301,7 @@ class ParameterTuple(tuple[Parameter, ...]):
 
     def clone(self, prefix: str, init: str = "same") -> ParameterTuple:
         """Copies named `prefix.name`."""
+        _none_in_construct()
         copies = [p.clone(init) for p in self]
         for p, copy in zip(self, copies, strict=True):
             copy.name = f"{prefix}.{copy.name}"

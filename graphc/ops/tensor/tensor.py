@@ -282,6 +282,12 @@ class Tensor(Operators, Methods):
         """A tensor of its own with the contents that this one has now."""
         return Tensor.wrap(require_array(self).copy())
 
+    def __copy__(self) -> Tensor:
+        return self.twin()
+
+    def __deepcopy__(self, memodict: dict[int, Any] | None = None) -> Tensor:
+        return self.twin()
+
     def item(self) -> Any:
         """The single element as a Python number; ArgumentValueError if there are more. Of a traced tensor what stands for that
         number, as int(x) and float(x) are in a compiled Cell.
@@ -314,7 +320,7 @@ class Tensor(Operators, Methods):
         return isinstance(self, TracedTensor)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        if self._array is None:
+        if self._array is None or self._is_state():
             raise TraceTypeError(
                 "a NumPy function was applied to a traced tensor",
                 code="GC131",
