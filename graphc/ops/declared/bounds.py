@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, Loc, ShapeError
-from graphc.ir import NO_GRAD, REQUIRED, Builder, Graph, Sample, TensorType, Value, op
+from graphc.ir import NO_GRAD, REQUIRED, Builder, Graph, Sample, TensorType, Value, op, walk
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Attrs, ByAttributes, Kernel, Operands, Scalar, Types
 from graphc.ops.declared.batching import Mapped
@@ -94,10 +94,12 @@ def _scalar(
 
 
 def unchecked(source: Graph) -> Graph:
-    """A copy of a graph whose indices may lie anywhere: for what is computed and then not used."""
+    """A graph whose indices may lie anywhere, for what is computed and then not used: a copy, or itself if it looks at none."""
+    if not any(node.op.name == "InBounds" for _, node in walk(source)):
+        return source
     made = source.copy()
     leave_unchecked(made)
-    return made
+    return made.freeze()
 
 
 def leave_unchecked(graph: Graph) -> None:
