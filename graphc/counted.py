@@ -405,7 +405,7 @@ def explaining(counting: Counting) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if isinstance(error, GraphcError) or error.__dict__.get("asked_for") or not counting.nodes:
+        if isinstance(error, GraphcError) or error.__dict__.get("graphc_asked_for") or not counting.nodes:
             raise
         raise TraceError(
             f"{type(error).__name__}: {error}, where sizes stand for those that only the run tells",

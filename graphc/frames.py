@@ -67,7 +67,7 @@ def is_own(error: BaseException) -> bool:
     """Whether it is the user's code that has raised an exception, or what that called beneath it; and one that a step raises at
     the end of its run, for a `raise` statement of the user's.
     """
-    if error.__dict__.get("asked_for"):
+    if error.__dict__.get("graphc_asked_for"):
         return True
     innermost = True
     for entry in reversed(list(_entries(error.__traceback__))):

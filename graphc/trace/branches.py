@@ -49,7 +49,11 @@ def _unset_class() -> type:
 
 
 def unset(name: str, error: Callable[[Loc | None], TraceError]) -> Any:
-    """What stands for a name that some ways leave without a value: reading it raises `error`, made for the line of the use."""
+    """What stands for a name that some ways leave without a value: reading it raises `error`, made for the line of the use. Of an
+    attribute or item, which would be read as it is, it is raised at once.
+    """
+    if not name.isidentifier():
+        raise error(user_loc())
     made = _unset_class()(name)
     made.graphc_error = error
     return made

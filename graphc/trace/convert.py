@@ -33,7 +33,7 @@ from graphc.trace.decided import needs_conversion, sees_sizes
 from graphc.trace.expressions import BUILT_IN, and_, chained, in_, or_
 from graphc.trace.handled import caught, handled, with_handled
 from graphc.trace.inplace import changed
-from graphc.trace.listed import item_at
+from graphc.trace.items import item_at
 from graphc.trace.loops import for_stmt, while_stmt
 from graphc.trace.mathematics import MATH
 from graphc.trace.mentioned import bound_call, defines

@@ -61,6 +61,8 @@ def with_reads(body: list[ast.stmt], read: set[str], ends: bool = False) -> list
             inner = getattr(statement, block, None)
             if inner and not isinstance(statement, _SCOPES) and not is_look(statement):
                 setattr(statement, block, with_reads(inner, read, ends and isinstance(statement, (ast.For, ast.While))))
+        for handler in getattr(statement, "handlers", ()):
+            handler.body = with_reads(handler.body, read)
         made.append(statement)
     if ends:
         made.insert(len(made) - isinstance(made[-1], _LEAVING), located(looked_at(sorted(read)), made[-1]))

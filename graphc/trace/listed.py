@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 from graphc.errors import TraceError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.functional.decided import as_number
 from graphc.ops.functional.index import updated
 from graphc.ops.tensor.deferred import Deferred, Stacked
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -16,7 +14,7 @@ from graphc.ops.tensor.tree import Structure, flatten, is_named, unflatten
 from graphc.trace import alike
 from graphc.trace.sizes import decided
 from graphc.trace.standins import Joined
-from graphc.trace.truth import active_recorder, is_traced, shape_of
+from graphc.trace.truth import shape_of
 
 #: An item: its tensors, and how they lie in it.
 Item = tuple[list[Tensor], Structure]
@@ -110,24 +108,6 @@ class Listed(Stacked):
         found = [(x.tensor_type.dtype, x.shape[axes:]) for x in item[0]]
         if own != found or not alike.same_structure(self.structure, item[1]):
             raise differing(own, found)
-
-
-def item_at(items: Any, place: Any) -> Any:
-    """`items[place]`: at a number that only the run tells of a list or tuple, too, where all items are alike. The run raises an
-    IndexError where there is no such place.
-    """
-    if (
-        type(items) in (list, tuple)
-        and items
-        and is_traced(place)
-        and place.shape == ()
-        and "int" in place.tensor_type.dtype
-    ):
-        with contextlib.suppress(TraceError):
-            made = Listed.of(items)[as_number(place, "int64")]
-            active_recorder().root.raised.append(IndexError("list index out of range"))  # Which no handler is run for.
-            return made
-    return items[place]
 
 
 def differing(own: Any = None, found: Any = None) -> TraceError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,11 +15,12 @@ from graphc.ops.functional.printing import raise_later
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten, unflatten
 from graphc.trace.recorder import GraphRecorder
+from graphc.trace.truth import active_recorder
 
 #: What a branch that raises leaves in place of its symbols.
 _RAISED = "raised"
 #: Is in the namespace of an exception that has left a part of the program that need not be run.
-_ONE_WAY = "one_way"
+_ONE_WAY = "graphc_one_way"
 
 
 def caught(part: Callable[[], Any], recorder: GraphRecorder) -> Callable[[], Any]:
@@ -31,7 +33,7 @@ def caught(part: Callable[[], Any], recorder: GraphRecorder) -> Callable[[], Any
         try:
             return part()
         except Exception as error:
-            if not error.__dict__.get("asked_for"):
+            if not error.__dict__.get("graphc_asked_for"):
                 raise
             if _loops(recorder):
                 raise TraceError(
@@ -56,13 +58,14 @@ def one_way() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        error.__dict__[_ONE_WAY] = True
+        error.__dict__[_ONE_WAY] = weakref.ref(active_recorder().root)
         raise
 
 
 def is_one_way(error: BaseException) -> bool:
-    """Whether an exception was raised where only the run tells whether the program comes there."""
-    return _ONE_WAY in error.__dict__
+    """Whether an exception was raised, in this trace, where only the run tells whether the program comes there."""
+    trace = error.__dict__.get(_ONE_WAY)
+    return trace is not None and trace() is active_recorder().root
 
 
 def _loops(recorder: GraphRecorder) -> bool:

@@ -79,7 +79,7 @@ def raising(error: Any) -> Any:
     """The exception of a `raise` statement, marked as one that the program asks for."""
     made = error() if isinstance(error, type) and issubclass(error, Exception) else error
     if isinstance(made, Exception):
-        made.__dict__["asked_for"] = True
+        made.__dict__["graphc_asked_for"] = True
     return made
 
 

@@ -47,6 +47,7 @@ LABELS = {
     "cross_entropy": lambda i: ops.cross_entropy(FAIR, i),
     "nll_loss, of cross_entropy": lambda i: ops.cross_entropy(FAIR, i, label_smoothing=0.1),
     "nll_loss": lambda i: ops.nll_loss(ops.log_softmax(FAIR), i),
+    "multi_margin_loss": lambda i: ops.multi_margin_loss(FAIR, i, weight=Tensor(np.ones(4, np.float32))),
     "cross entropy": lambda i: nn.SoftmaxCrossEntropyWithLogits(sparse=True)(FAIR, i),
 }
 
@@ -83,7 +84,7 @@ def test_labels(name, compiled):
     for wrong in (4, -1):
         with pytest.raises(IndexError, match=f"{name.split(',')[0]}: label {wrong} is out of range for 4 classes"):
             function(Tensor(np.array([0, wrong], np.int32)))
-    if name != "cross entropy":
+    if name not in ("cross entropy", "multi_margin_loss"):
         assert float(function(Tensor(np.array([0, -100], np.int32)))) == pytest.approx(np.log(4))
 
 
@@ -202,6 +203,13 @@ def test_buckets():
             step(Tensor(x), Tensor(x % 3 * 0))
     with pytest.raises(IndexError, match="index 1 is out of range for a size of 1"):
         step(Tensor(np.zeros(1, np.int32)), Tensor(np.ones(1, np.int32)))
+
+
+def test_a_kind_of_integers_that_kernels_do_not_know():
+    index = Tensor(np.array([1, 200], np.uint8))
+    for function in (PLACES["gather"], Function(PLACES["gather"])):
+        with pytest.raises(IndexError, match="gather: index 200 is out of range for a size of 4"):
+            function(Tensor(TABLE), index)
 
 
 def test_checked_mode_and_interpreter():

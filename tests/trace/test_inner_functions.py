@@ -126,7 +126,33 @@ def items_at_numbers(self, x):
     return y, k, numbers[-n // 2]
 
 
-BODIES = [items_at_numbers, fails_halfway, returns_from_a_handler, names_of_inner_functions, methods_of_containers]
+def names_set_by_handlers(self, x):
+    """What a handler sets a function made before reads."""
+    n, made = 1.0, []
+
+    def scaled(v):
+        return v * n
+
+    for i in range(3):
+        try:
+            if i != 1:
+                raise KeyError(i)
+        except KeyError:
+            if x.sum() > i:
+                n = n + 1.0
+        made.append(scaled(x))
+    n = 3.0
+    return made, n
+
+
+BODIES = [
+    items_at_numbers,
+    names_set_by_handlers,
+    fails_halfway,
+    returns_from_a_handler,
+    names_of_inner_functions,
+    methods_of_containers,
+]
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)

@@ -324,6 +324,18 @@ class OneSided(nn.Cell):
         return y
 
 
+class AttributeOneSided(nn.Cell):
+    def construct(self, x):
+        held = Held()
+        if x.sum() > 0:
+            held.y = x
+        return held.y
+
+
+class Held:
+    """Has attributes."""
+
+
 class FirstInLoop(nn.Cell):
     def construct(self, x):
         while x.sum() < 10:
@@ -393,6 +405,7 @@ class StepOfTensor(nn.Cell):
     ("cell", "argument", "code", "words"),
     [
         (OneSided, tensor(1.0), "GC121", "'y' is not set in the `else` branch"),
+        (AttributeOneSided, tensor(1.0), "GC121", "'held.y' is not set in the `else` branch"),
         (FirstInLoop, tensor(1.0), "GC124", "'seen' is first set inside a loop"),
         (
             SometimesNothing,

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphc import dispatch
 from graphc.errors import user_loc
-from graphc.ops.declared.bounds import first_outside, moved, out_of_range
+from graphc.ir.types import INTEGERS
+from graphc.ops.declared.bounds import IndexKindError, first_outside, moved, out_of_range
+from graphc.ops.declared.indexing import INDEX_DTYPES
 from graphc.ops.functional.core import call, cast_to, is_compared
 from graphc.ops.tensor.deferred import Deferred
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, as_tensor, to_array
+
+
+def as_index(x: Any) -> Tensor:
+    """An index of any integer dtype in one that kernels know. IndexKindError for other dtypes."""
+    index = as_tensor(x if isinstance(x, Tensor) else to_array(x))
+    if index.tensor_type.dtype not in INTEGERS:
+        raise IndexKindError(f"an index is {index.tensor_type}, expected integers", loc=user_loc())
+    return index if index.tensor_type.dtype in INDEX_DTYPES else cast_to(index, "int32")
 
 
 def in_bounds(owner: str, index: Tensor, size: int) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div, truncate_div
+from graphc.ops.functional.bounds import as_index
 from graphc.ops.functional.core import cast, cast_to
 from graphc.ops.functional.create import ones, zeros
 from graphc.ops.functional.dynamic import known_number, known_values
@@ -25,7 +26,7 @@ from graphc.ops.functional.elementwise import (
     mul,
     sub,
 )
-from graphc.ops.functional.index import as_index, scattered
+from graphc.ops.functional.index import scattered
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_all, reduce_max, reduce_min
 from graphc.ops.functional.require import require

@@ -6,9 +6,8 @@ from typing import Any
 
 from graphc.errors import ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.bounds import in_bounds
+from graphc.ops.functional.bounds import as_index, in_bounds
 from graphc.ops.functional.core import call, shape_of
-from graphc.ops.functional.index import as_index
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor

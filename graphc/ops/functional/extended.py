@@ -8,10 +8,9 @@ from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.adaptive_pooling import adaptive_avg_pool2d
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.bounds import in_bounds
+from graphc.ops.functional.bounds import as_index, in_bounds
 from graphc.ops.functional.core import cast
 from graphc.ops.functional.elementwise import add, equal, greater, mul, sub
-from graphc.ops.functional.index import as_index
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.loss import mse_loss
 from graphc.ops.functional.norms import vector_norm

@@ -11,11 +11,11 @@ import numpy as np
 from graphc import dispatch
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, TraceError, user_loc
-from graphc.ir.types import INTEGERS, numpy_dtype
+from graphc.ir.types import numpy_dtype
 from graphc.ops.declared.bounds import IndexKindError, IndexRangeError
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.bounds import in_bounds
+from graphc.ops.functional.bounds import as_index, in_bounds
 from graphc.ops.functional.core import (
     Number,
     Operand,
@@ -41,7 +41,7 @@ from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.tensor import Tensor, as_tensor, require_array, to_array
+from graphc.ops.tensor.tensor import Tensor, as_tensor, require_array
 
 Indices = Tensor | Sequence[Any]
 
@@ -59,14 +59,6 @@ def scattered(mode: str, x: Tensor, indices: Tensor, updates: Tensor, axis: int 
     if mode == "sub":
         mode, updates = "add", neg(updates)
     return call("Scatter", x, indices, updates, axis=axis, mode=mode)
-
-
-def as_index(x: Any) -> Tensor:
-    """An index of any integer dtype in one that kernels know. IndexKindError for other dtypes."""
-    index = as_tensor(x if isinstance(x, Tensor) else to_array(x))
-    if index.tensor_type.dtype not in INTEGERS:
-        raise IndexKindError(f"an index is {index.tensor_type}, expected integers", loc=user_loc())
-    return index if index.tensor_type.dtype in ("int32", "int64") else cast_to(index, "int32")
 
 
 # ---- x[index]

@@ -11,6 +11,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, Sha
 from graphc.ir.types import INTEGERS
 from graphc.ops.functional.activation import softplus
 from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.bounds import as_index, classes_in_bounds
 from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.elementwise import (
     abs_,
@@ -32,7 +33,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.loss import reduced
 from graphc.ops.functional.reduce import reduce_any, reduce_min, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, squeeze
-from graphc.ops.functional.slicing import gather
+from graphc.ops.functional.slicing import rows_at
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
@@ -82,6 +83,7 @@ def multi_margin_loss(
             loc=user_loc(),
         )
     classes = x.shape[1]
+    target = classes_in_bounds("multi_margin_loss", as_index(target), classes)
     own = equal(expand_dims(target, 1), Tensor(np.arange(classes, dtype=target.tensor_type.numpy)))
     at_target = reduce_sum(select(own, x, 0.0), 1, keep_dims=True)
     loss = relu(add(sub(x, at_target), float(margin)))
@@ -91,7 +93,7 @@ def multi_margin_loss(
             raise ShapeError(
                 f"multi_margin_loss: weight is {weight.tensor_type}, expected {classes} numbers", loc=user_loc()
             )
-        loss = mul(loss, expand_dims(gather(weight, target, 0), 1))
+        loss = mul(loss, expand_dims(rows_at(weight, target), 1))
     return reduced("multi_margin_loss", div(reduce_sum(loss, 1), float(classes)), reduction)
 
 

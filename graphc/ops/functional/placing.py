@@ -8,11 +8,11 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.bounds import in_bounds
+from graphc.ops.functional.bounds import as_index, in_bounds
 from graphc.ops.functional.core import Number, Operand, cast_to, is_compared, is_number, shape_of
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.elementwise import less_equal, maximum, sub
-from graphc.ops.functional.index import as_index, index_select, scattered, updated
+from graphc.ops.functional.index import index_select, scattered, updated
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.require import require

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import dispatch
+from graphc.ops.functional.bounds import as_index
 from graphc.ops.functional.core import call
 from graphc.ops.functional.create import full, zeros
 from graphc.ops.functional.elementwise import greater_equal, less, logical_and
-from graphc.ops.functional.index import as_index
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.sorting import argsort, searchsorted
 from graphc.ops.functional.state import assign_parameter

@@ -11,11 +11,11 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, Sha
 from graphc.ir.types import FLOATS, INTEGERS
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div, truncate_div
-from graphc.ops.functional.bounds import in_bounds
+from graphc.ops.functional.bounds import as_index, in_bounds
 from graphc.ops.functional.core import Operand, call, cast_to, is_number
 from graphc.ops.functional.create import ones_like, zeros
 from graphc.ops.functional.elements import beside, element_places
-from graphc.ops.functional.index import Indices, as_index, coordinates, scattered, updated, write
+from graphc.ops.functional.index import Indices, coordinates, scattered, updated, write
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.functional.state import assign_parameter
 from graphc.ops.tensor.methods import method

@@ -12,13 +12,13 @@ from graphc import dispatch
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.bounds import IndexKindError, IndexRangeError
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.bounds import in_bounds
+from graphc.ops.functional.bounds import as_index, in_bounds
 from graphc.ops.functional.core import call, cast, shape_of
 from graphc.ops.functional.elementwise import add
 from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.methods import method
-from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.ops.tensor.tensor import Tensor
 
 
 def getitem(x: Tensor, index: Any) -> Tensor:
@@ -152,7 +152,7 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int = 0, batch_dim
     With batch_dims the leading axes of both go together: the result is the rows of each entry of these axes. A negative number
     of them counts from the number of axes of the indices.
     """
-    x, indices = input_params, as_tensor(input_indices)
+    x, indices = input_params, as_index(input_indices)
     at = check_axis("gather", axis, x.ndim)
     indices = in_bounds("gather", indices, shape_of(x)[at])
     lead = batch_dims + indices.ndim if batch_dims < 0 else batch_dims

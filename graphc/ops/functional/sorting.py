@@ -14,7 +14,7 @@ from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call, cast, cast_to, real_only, shape_of
 from graphc.ops.functional.create import arange, zeros, zeros_like
-from graphc.ops.functional.elements import elements_at
+from graphc.ops.functional.elements import elements_at, gather_elements
 from graphc.ops.functional.elementwise import equal, greater, greater_equal, isfinite, less, less_equal, logical_and
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_any, reduce_sum
@@ -143,7 +143,7 @@ def searchsorted(
 ) -> Tensor:
     """How many elements along the last axis are less than each value (right: not greater)."""
     if sorter is not None:
-        sorted_sequence = elements_at(sorted_sequence, -1, sorter)
+        sorted_sequence = gather_elements(sorted_sequence, -1, sorter)
     dtype = promote("searchsorted", sorted_sequence.tensor_type.dtype, values.tensor_type.dtype)
     table, wanted = (comparable(cast_to(x, dtype)) for x in (sorted_sequence, values))
     if table.ndim == 1:
