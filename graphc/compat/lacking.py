@@ -44,44 +44,34 @@ class ProfilerActivity(Enum):
     CPU = "CPU"
 
 
-#: The sources of images, and those that MindSpore counts as such, by name.
-_VISION = frozenset((
-    "Cifar100Dataset", "Cifar10Dataset", "CSVDataset", "DigitsDataset", "GeneratorDataset", "ImageFolderDataset",
-    "MindDataset", "MnistDataset", "NumpySlicesDataset", "TFRecordDataset",
-))  # fmt: skip
-
-
 class _Kind(type):
-    """The class of classes whose instances are those of graphc's own data sets by name: sources load when they are used."""
+    """The class of classes whose instances are graphc's own sources by what they hold: sources load when they are used."""
 
-    members: frozenset[str] = frozenset()
+    #: What of a source's `holds` makes it one; None: all sources are.
+    what: str | None = None
 
     def __instancecheck__(cls, instance: object) -> bool:
         return issubclass(type(instance), cls)
 
     def __subclasscheck__(cls, other: type) -> bool:
-        return any(
-            c is cls or (c.__module__.startswith("graphc.dataset.") and c.__name__ in cls.members)
-            for c in other.__mro__
-        )
+        held = getattr(other, "holds", None)
+        return cls in other.__mro__ or (isinstance(held, frozenset) and (cls.what is None or cls.what in held))
 
 
 class VisionBaseDataset(metaclass=_Kind):
     """MindSpore's base of data sets of images, for isinstance: graphc's sources of images are instances."""
 
-    members = _VISION
+    what = "images"
 
 
 class TextBaseDataset(metaclass=_Kind):
     """MindSpore's base of data sets of texts, for isinstance: graphc's sources of texts are instances."""
 
-    members = frozenset(("CSVDataset", "GeneratorDataset", "MindDataset", "TFRecordDataset", "TextFileDataset"))
+    what = "texts"
 
 
 class SourceDataset(metaclass=_Kind):
     """MindSpore's base of data sets that come first, for isinstance: all of graphc's sources are instances."""
-
-    members = frozenset(("MappableDataset",))
 
 
 __all__ = [

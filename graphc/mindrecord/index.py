@@ -7,6 +7,7 @@ INDEXES(ROW_ID, PAGE_ID_RAW, PAGE_OFFSET_RAW, PAGE_OFFSET_RAW_END, ROW_GROUP_ID,
 from __future__ import annotations
 
 import contextlib
+import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ _PLACES = (
     "PAGE_OFFSET_BLOB_END",
 )  # fmt: skip
 _TYPES = {"int32": "INTEGER", "int64": "INTEGER", "float32": "REAL", "float64": "REAL", "string": "TEXT"}
+#: What their values are. MindSpore's columns of floats are NUMERIC: whole numbers are ints.
+_HELD: dict[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,)}
 #: Rows that are asked for at a time.
 _ROWS = 10000
 
@@ -65,10 +68,25 @@ def write_index(path: Path, name: str, fields: Sequence[Field], places: Sequence
         _insert(base, fields, places, values)
 
 
-def extend_index(path: Path, fields: Sequence[Field], places: Sequence[tuple[int, ...]], values: Any) -> None:
-    """Add rows to an index."""
-    with contextlib.closing(sqlite3.connect(path)) as base, base:
+def extend_index(
+    path: Path, fields: Sequence[Field], places: Sequence[tuple[int, ...]], values: Any
+) -> sqlite3.Connection:
+    """Add rows to an index: they are there with `commit` of what this returns. Nobody else reads or writes it until then."""
+    base = sqlite3.connect(path)
+    try:
+        # A lock that others hold is met here, not by `commit`.
+        base.execute("BEGIN EXCLUSIVE")
         _insert(base, fields, places, values)
+    except BaseException:
+        base.close()
+        raise
+    return base
+
+
+def shorten_index(base: sqlite3.Connection, rows: int) -> None:
+    """Leave the first rows only."""
+    with base:
+        base.execute("DELETE FROM INDEXES WHERE ROW_ID >= ?", (rows,))
 
 
 def _insert(base: sqlite3.Connection, fields: Sequence[Field], places: Sequence[tuple[int, ...]], values: Any) -> None:
@@ -125,9 +143,15 @@ class Index:
         return found
 
     def column(self, name: str) -> list[Any]:
-        """What an index field holds in each row."""
+        """What an index field holds in each row; NaN is NULL in SQLite. DataError for values of another type."""
+        field = self._header.fields[name]
         with self._open() as base:
-            return [value for (value,) in base.execute(f'SELECT "{name}_0" FROM INDEXES ORDER BY ROW_ID')]
+            held = [value for (value,) in base.execute(f'SELECT "{name}_0" FROM INDEXES ORDER BY ROW_ID')]
+        if _TYPES[field.kind] == "REAL":
+            held = [math.nan if value is None else value for value in held]
+        if not all(isinstance(value, _HELD[_TYPES[field.kind]]) for value in held):
+            raise self._wrong(f"field {name!r} has a value that is no {field.kind}")
+        return held
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

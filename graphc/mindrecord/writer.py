@@ -56,7 +56,8 @@ class FileWriter:
         self._parallel: bool | None = None
         #: The file that the next rows go into where files are filled in turn.
         self._turn = 0
-        self._rows, self._append, self._done = 0, False, False
+        self._rows, self._append = 0, False
+        self._committed, self._discarded = False, False
 
     @classmethod
     def open_for_append(cls, file_name: str) -> FileWriter:
@@ -116,7 +117,8 @@ class FileWriter:
         parallel = truth(_OWNER, "parallel_writer", parallel_writer)
         if self._parallel not in (None, parallel):
             raise DataError(f"{_OWNER}: parallel_writer must be the same in all calls", loc=user_loc())
-        if self._done:
+        self._not_discarded()
+        if self._committed:
             raise DataError(
                 f"{_OWNER}: rows cannot be written after commit",
                 loc=user_loc(),
@@ -136,14 +138,20 @@ class FileWriter:
         self._rows += len(rows)
 
     def commit(self) -> None:
-        """Write heads and indexes, and let the files appear. Without rows they are empty."""
-        if self._done:
+        """Write heads and indexes, and let the files appear: all of them, or none where this fails. Without rows they are
+        empty. DataError where they cannot be written, or were discarded."""
+        self._not_discarded()
+        if self._committed:
             return
         writers = self._opened()
         with self._or_nothing():
             for writer in writers:
-                writer.commit()
-        self._done = True
+                writer.prepare()
+            for writer in writers:
+                writer.publish()
+            self._committed = True
+        for writer in writers:
+            writer.finish()
 
     @contextlib.contextmanager
     def _or_nothing(self) -> Iterator[None]:
@@ -159,14 +167,17 @@ class FileWriter:
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
-            if self._writers is not None and not self._done:
+            if self._writers is not None:
                 self.discard()
 
     def discard(self) -> None:
-        """Leave nothing of new files, and files that rows were to be added to as they were."""
+        """Leave nothing of new files, and files that rows were to be added to with the rows that they had. Without effect
+        after commit."""
+        if self._committed or self._discarded:
+            return
+        self._discarded = True
         for writer in self._writers or ():
             writer.discard()
-        self._done = True
 
     def _dealt(self, count: int) -> list[int]:
         """How many of so many rows go into each file."""
@@ -217,6 +228,14 @@ class FileWriter:
         for shard, made in enumerate(headers):
             made.shard, made.pages = shard, []
         return headers
+
+    def _not_discarded(self) -> None:
+        if self._discarded:
+            raise DataError(
+                f"{_OWNER}: the files were discarded, as after each error while files are written",
+                loc=user_loc(),
+                help="write them with another FileWriter",
+            )
 
     def _not_begun(self, asked: str) -> None:
         if self._writers is not None or self._append:

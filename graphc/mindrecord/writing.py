@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import secrets
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from graphc.errors import DataError, user_loc
-from graphc.mindrecord.index import extend_index, index_path, write_index
+from graphc.mindrecord.index import extend_index, index_path, shorten_index, write_index
 from graphc.mindrecord.layout import BLOB, LENGTH, RAW, Field, Header, Page, damaged
 from graphc.mindrecord.packing import Row, pack_blobs, pack_raw
 
@@ -62,8 +65,10 @@ class _Filling:
 
 
 class ShardWriter:
-    """Writes one file. Until `commit` a new file stands beside its place under another name; to a file that is there rows are
-    added in place.
+    """Writes one file: `write` for rows, then `prepare`, `publish` and `finish`, or `discard` before `finish`.
+
+    Until `publish` a new file stands beside its place under another name; to a file that is there rows are added in place,
+    where its head does not tell of them.
     """
 
     def __init__(self, path: Path, header: Header, append: bool = False) -> None:
@@ -73,6 +78,12 @@ class ShardWriter:
         self._values: list[tuple[Any, ...]] = []
         #: Whether there is an index of a new file's first rows.
         self._begun = False
+        #: What `publish` renamed, and the files that gave way.
+        self._moves: list[tuple[Path, Path]] = []
+        self._gave_way: list[Path] = []
+        #: Of a file that rows are added to: its head and rows before, the head to come, and its index, open.
+        self._old_head, self._old_rows, self._head = b"", header.rows, b""
+        self._base: sqlite3.Connection | None = None
         self._written = path if append else path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
         self._file: IO[bytes] = open(self._written, "r+b" if append else "xb")  # noqa: SIM115, it stays open until the end
         self._raw: _Filling | None = self._last(RAW)
@@ -87,41 +98,93 @@ class ShardWriter:
         if len(self._places) >= _ROWS and not self._append:
             self._write_index()
 
-    def commit(self) -> None:
-        """Write what is left, the head and the index."""
+    def prepare(self) -> None:
+        """Write what is left, the head of a new file and the index: all that takes room."""
         for filling in (self._raw, self._blob):
             if filling is not None:
                 self._flush(filling)
-        head = self.header.encoded()
-        self._file.seek(0)
-        # What a new file has no bytes for are zeros that take no room on the disk.
-        self._file.write(head + bytes(self.header.header_size - len(head) if self._append else 0))
+        self._head = self.header.encoded()
+        if not self._append:
+            self._file.seek(0)
+            self._file.write(self._head)
+        # What a file has no bytes for are zeros that take no room on the disk.
         self._file.truncate(max(self._file.seek(0, os.SEEK_END), self.header.header_size))
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        self._to_disk()
         if self._append:
-            extend_index(index_path(self.path), self._indexed, self._places, self._values)
+            self._base = extend_index(index_path(self.path), self._indexed, self._places, self._values)
             return
+        self._file.close()
         self._write_index()
-        base = index_path(self._written)
         os.chmod(self._written, 0o600)
-        os.chmod(base, 0o600)
-        os.replace(base, index_path(self.path))
-        os.replace(self._written, self.path)
+        os.chmod(index_path(self._written), 0o600)
+
+    def publish(self) -> None:
+        """Let the rows appear."""
+        if self._base is not None:
+            self._file.seek(0)
+            self._old_head = self._file.read(self.header.header_size)
+            self._write_head(self._head.ljust(self.header.header_size, b"\0"))
+            self._base.commit()
+            return
+        for written, place in ((index_path(self._written), index_path(self.path)), (self._written, self.path)):
+            if place.is_file():
+                aside = written.with_name(f"{written.name}.old")
+                self._move(place, aside)
+                self._gave_way.append(aside)
+            self._move(written, place)
+
+    def finish(self) -> None:
+        """Let go of what `discard` needs."""
+        self._file.close()
+        if self._base is not None:
+            self._base.close()
+        for path in self._gave_way:
+            with contextlib.suppress(OSError):
+                path.unlink()
 
     def discard(self) -> None:
-        """Leave nothing of a new file; one that rows were to be added to stays as it was."""
-        self._file.close()
+        """Leave nothing of a new file, and what was in its place; one that rows were to be added to keeps its rows."""
+        if self._base is not None:
+            with contextlib.suppress(sqlite3.Error):
+                if self._base.in_transaction:
+                    self._base.rollback()
+                else:
+                    shorten_index(self._base, self._old_rows)
+            self._base.close()
+            self._base = None
+        with contextlib.suppress(OSError):
+            if self._old_head:
+                self._write_head(self._old_head)
+        with contextlib.suppress(OSError):
+            self._file.close()
+        while self._moves:
+            source, target = self._moves.pop()
+            with contextlib.suppress(OSError):
+                os.replace(target, source)
         if not self._append:
             self._written.unlink(missing_ok=True)
             index_path(self._written).unlink(missing_ok=True)
+
+    def _move(self, source: Path, target: Path) -> None:
+        os.replace(source, target)
+        self._moves.append((source, target))
+
+    def _write_head(self, head: bytes) -> None:
+        # Past the buffer, which would write again what it could not write, over the old head.
+        if os.pwrite(self._file.fileno(), head, 0) != len(head):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._to_disk()
+
+    def _to_disk(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
 
     def _write_index(self) -> None:
         """Write the index of the rows since the last time."""
         base = index_path(self._written)
         if self._begun:
-            extend_index(base, self._indexed, self._places, self._values)
+            with contextlib.closing(extend_index(base, self._indexed, self._places, self._values)) as added:
+                added.commit()
         else:
             write_index(base, self.path.name, self._indexed, self._places, self._values)
         self._begun, self._places, self._values = True, [], []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -200,6 +201,13 @@ def test_dicts_are_columns():
     summed = samples.map(lambda x: {"sum": x["a"].sum()}, ["x"])
     batches = summed.batch(3, per_batch_map=lambda xs, info: (np.array(xs["sum"]),), input_columns=["x"])
     assert [row["x"].tolist() for row in read_arrays(batches)] == [[0, 1, 3]]
+
+
+def test_a_namedtuple_in_a_dict_stays_one():
+    Point = namedtuple("Point", "a b")
+    samples = of([({"p": Point(k, [k, k])},) for k in range(2)])
+    given = [row["x"]["p"] for row in samples.create_dict_iterator(output_numpy=True, num_epochs=1)]
+    assert [(type(p), p.a.item(), p.b[1].item()) for p in given] == [(Point, 0, 0), (Point, 1, 1)]
 
 
 def test_what_is_in_a_dict_is_given_where_it_lies():

@@ -148,6 +148,10 @@ def test_imagenet(tmp_path):
         for label, name in ((0, "n01"), (5, "n02"))
         for k in range(2)
     ]
+    labels.write_text("n01 3\nn02 3\nn01 3\n")
+    ImageNetToMR(str(labels), str(tmp_path), str(tmp_path / "shared")).run()
+    got = [(r["label"], r["image"]) for r in rows(tmp_path / "shared")]
+    assert got == [(3, f"{name} {k}".encode()) for name in ("n01", "n02") for k in range(2)]
     labels.write_text("n01 x\n")
     with pytest.raises(DataError, match=r"map.txt:1 has 'n01 x'"):
         ImageNetToMR(str(labels), str(tmp_path), str(tmp_path / "none")).run()
@@ -187,6 +191,7 @@ def test_tfrecord(tmp_path):
         ({"n": wanted([2, 2], "int64")}, None, ArgumentValueError),
         ({"n": wanted([2], "string")}, None, ArgumentValueError),
         ({"n": wanted([], "int64")}, ["n"], ArgumentValueError),
+        ({"a.b": wanted([], "int64"), "a-b": wanted([], "int64")}, None, ArgumentValueError),
     ):
         with pytest.raises(error):
             TFRecordToMR(str(path), str(tmp_path / "none"), given, kind)

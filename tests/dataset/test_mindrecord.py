@@ -4,7 +4,9 @@ writes."""
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import sqlite3
 import zlib
 from pathlib import Path
 
@@ -177,6 +179,25 @@ def test_pages_by_what_a_field_holds(folder):
         pages.category_field = "b"
     pages.category_field = "i"
     assert pages.read_at_page_by_name("11", 0, 1)[0]["i"] == 11
+
+
+def test_pages_of_rows_without_a_number(tmp_path):
+    """SQLite has NULL for NaN."""
+    writer = FileWriter(str(tmp_path / "x"))
+    writer.add_schema({"f": {"type": "float64"}})
+    writer.write_raw_data([{"f": value} for value in (float("nan"), 1.5, float("nan"))])
+    writer.commit()
+    pages = MindPage(str(tmp_path / "x"))
+    pages.category_field = "f"
+    groups = json.loads(pages.read_category_info())["categories"]
+    assert [(g["name"], g["count"]) for g in groups] == [("1.5", 1), ("nan", 2)]
+    assert len(pages.read_at_page_by_name("nan", 0, 5)) == 2
+    with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as base, base:
+        base.execute("UPDATE INDEXES SET f_0 = 'text' WHERE ROW_ID = 1")
+    pages = MindPage(str(tmp_path / "x"))
+    pages.category_field = "f"
+    with pytest.raises(DataError, match="field 'f' has a value that is no float64"):
+        pages.read_category_info()
 
 
 # ---- writing

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import itertools
 import os
 import sqlite3
 
@@ -32,6 +34,12 @@ def numbers(path):
 
 def full(*_):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def full_at(call, function):
+    """A function, whose disk is full when it is called for the so-manyth time only."""
+    calls = itertools.count(1)
+    return lambda *args: full() if next(calls) == call else function(*args)
 
 
 def test_many_rows(tmp_path):
@@ -82,6 +90,45 @@ def test_a_disk_that_is_full(where, tmp_path, monkeypatch):
     assert numbers(tmp_path / "x") == [7, 8]
 
 
+@pytest.mark.parametrize(("overwrite", "call"), [(False, 1), (False, 4), (False, 6), (True, 5), (True, 11), (True, 12)])
+def test_all_files_of_a_set_appear_or_none(overwrite, call, tmp_path, monkeypatch):
+    if overwrite:
+        first = writer_of(tmp_path / "x", shard_num=3)
+        first.write_raw_data(rows(7, 13))
+        first.commit()
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    writer = writer_of(tmp_path / "x", shard_num=3, overwrite=overwrite)
+    writer.write_raw_data(rows(0, 6))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full_at(call, os.replace))
+        with pytest.raises(DataError, match="it cannot be written: No space left"):
+            writer.commit()
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_files_give_way(tmp_path):
+    for begin in (0, 10):
+        writer = writer_of(tmp_path / "x", shard_num=2, overwrite=True)
+        writer.write_raw_data(rows(begin, begin + 4))
+        writer.commit()
+        writer.discard()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x0", "x0.db", "x1", "x1.db"]
+    assert numbers(tmp_path / "x0") == [10, 11, 12, 13]
+
+
+def test_a_writer_that_has_failed(tmp_path, monkeypatch):
+    """It does not say that all is well."""
+    writer = writer_of(tmp_path / "x")
+    writer.write_raw_data(rows(0, 3))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(DataError, match="No space left"):
+            writer.commit()
+    for action in (writer.commit, lambda: writer.write_raw_data(rows(3, 4))):
+        with pytest.raises(DataError, match="the files were discarded"):
+            action()
+
+
 def test_an_index_that_cannot_be_written(tmp_path, monkeypatch):
     writer = writer_of(tmp_path / "x")
     writer.write_raw_data(rows(0, 3))
@@ -109,6 +156,37 @@ def test_rows_that_were_to_be_added(tmp_path):
         writer.write_raw_data([{"i": 1}])
     writer.commit()
     assert numbers(tmp_path / "x") == list(range(5))
+
+
+def test_rows_that_cannot_be_added(tmp_path, monkeypatch):
+    """The index is locked, or the disk is full when the head of the first or the second file is written."""
+    first = writer_of(tmp_path / "x", shard_num=2)
+    first.write_raw_data(rows(0, 5))
+    first.commit()
+
+    def added():
+        writer = FileWriter.open_for_append(str(tmp_path / "x0"))
+        writer.write_raw_data(rows(5, 9))
+        return writer
+
+    def at_once(path, connect=sqlite3.connect, **options):
+        return connect(path, timeout=0, **options)
+
+    with contextlib.closing(sqlite3.connect(tmp_path / "x1.db")) as other, monkeypatch.context() as patched:
+        patched.setattr(sqlite3, "connect", at_once)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DataError, match="it cannot be written: database is locked"):
+            added().commit()
+        other.rollback()
+    assert numbers(tmp_path / "x0") == [0, 1, 2, 3, 4]
+    for call in (1, 2, 3, 4):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", full_at(call, os.fsync))
+            with pytest.raises(DataError, match="it cannot be written: No space left"):
+                added().commit()
+        assert numbers(tmp_path / "x0") == [0, 1, 2, 3, 4]
+    added().commit()
+    assert sorted(numbers(tmp_path / "x0")) == list(range(9))
 
 
 def test_directories(tmp_path):

@@ -11,7 +11,7 @@ from graphc import ArgumentTypeError, ArgumentValueError
 
 def numbers(dataset, passes=1):
     rows = dataset.create_tuple_iterator(num_epochs=passes, output_numpy=True)
-    return [[int(row[0]) for row in rows] for _ in range(passes)]
+    return [[row[0].item() for row in rows] for _ in range(passes)]
 
 
 def source(begin, count, shuffle=False):
@@ -47,6 +47,40 @@ def test_what_was_put_together_stays_as_it_was():
     both.use_sampler(ds.DistributedSampler(2, 1, shuffle=False))
     assert numbers(both) == [[1, 3, 5]]
     assert numbers(first) + numbers(second) == [[0, 1, 2, 3], [4, 5, 6]]
+
+
+#: Sources that give something else than all samples: numbers of what is put one after the other.
+CHOSEN = {
+    "num_samples": (lambda: ds.NumpySlicesDataset(list(range(10)), shuffle=False, num_samples=4), [0, 1, 2, 3]),
+    "subset": (lambda: ds.NumpySlicesDataset(list(range(10)), sampler=ds.SubsetSampler([5, 2, 8])), [5, 2, 8]),
+    "from the third on": (
+        lambda: ds.NumpySlicesDataset(list(range(5)), sampler=ds.SequentialSampler(2)),
+        [2, 3, 4],
+    ),
+    "a share": (lambda: ds.NumpySlicesDataset(list(range(5)), shuffle=False, num_shards=2, shard_id=1), [1, 3, 0]),
+    "iterable": (lambda: ds.GeneratorDataset(lambda: ((np.array(k),) for k in range(5)), ["column_0"]), list(range(5))),
+    "batches": (
+        lambda: ds.GeneratorDataset([(np.array(k),) for k in range(6)], ["column_0"], batch_sampler=[[3], [1], [5]]),
+        [3, 1, 5],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", CHOSEN)
+@pytest.mark.parametrize("shards", [1, 2, 3])
+def test_shares_are_of_what_the_sampler_of_a_source_gives(title, shards):
+    made, rows = CHOSEN[title]
+    for shard in range(shards):
+        dataset = made() + made()
+        dataset.use_sampler(ds.DistributedSampler(shards, shard, shuffle=False))
+        assert numbers(dataset, 2) == [(rows + rows)[shard::shards]] * 2
+
+
+def test_the_last_sampler_counts():
+    dataset = source(0, 7) + source(7, 4)
+    for shard in (1, 0, 1):
+        dataset.use_sampler(ds.DistributedSampler(2, shard, shuffle=False))
+        assert numbers(dataset) == [list(range(shard, 11, 2))]
 
 
 def test_going_on_where_it_was_left():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 
 import graphc.dataset as ds
-from graphc import ArgumentValueError, DataError
+from graphc import ArgumentTypeError, ArgumentValueError, DataError
+from graphc.compat.lacking import SourceDataset, TextBaseDataset, VisionBaseDataset
 from graphc.dataset.sources import parameters
+from graphc.dataset.sources.matlab import read_matlab
 from tests.dataset import folders, sound_folders, text_folders
 from tests.recorders import recorder
 
@@ -33,6 +36,15 @@ UNORDERED = ("GTZANDataset", "LibriTTSDataset")
 SILENT = "TedliumDataset"
 #: Where it has no number of classes.
 UNNUMBERED = ("FakeImageDataset", "Caltech101Dataset", "Flowers102Dataset")
+
+
+def entry(number):
+    return json.dumps({"id": number, "sentence1": "a", "sentence2": "b"}) + "\n"
+
+
+def answer(text, start):
+    asked = {"question": "q", "answers": [{"text": text, "answer_start": start}]}
+    return json.dumps({"data": [{"paragraphs": [{"context": "c", "qas": [asked]}]}]})
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +165,12 @@ def test_every_argument_is_read(root, monkeypatch):
         ("AGNewsDataset(R/x, 'test')", {"test.csv": '"1,a\n'}, "test.csv:1 is no CSV: unexpected end of data"),
         ("CLUEDataset(R/x/c)", {"c": '{"sentence1": "a"}\n'}, "c:1 is no entry of AFQMC: 'label'"),
         ("CLUEDataset(R/x/c)", {"c": '{"sentence1": "a", "sentence2": "b", "label": 1}\n'}, "c:1 has 1 for 'label'"),
+        ("CLUEDataset(R/x/c, usage='test')", {"c": entry(-1)}, "c:1 has -1 for 'id'"),
+        ("CLUEDataset(R/x/c, usage='test')", {"c": entry(True)}, "c:1 has True for 'id'"),
+        ("CLUEDataset(R/x/c, usage='test')", {"c": entry(2**32)}, "c:1 has 4294967296 for 'id'"),
+        ("SQuADDataset(R/x, 'dev')", {"dev-v1.1.json": answer(None, 1)}, "dev-v1.1.json is no file of SQuAD: .* no text"),
+        ("SQuADDataset(R/x, 'dev')", {"dev-v1.1.json": answer("a", 1.9)}, "SQuAD: ValueError: answer_start is 1.9"),
+        ("SQuADDataset(R/x, 'dev')", {"dev-v1.1.json": answer("a", -1)}, "SQuAD: ValueError: answer_start is -1"),
         ("CoNLL2000Dataset(R/x, 'test')", {"test.txt": "a NN\n"}, "test.txt:1 has 2 values, not 3"),
         ("SQuADDataset(R/x, 'dev')", {"dev-v1.1.json": '{"data": [{}]}'}, "is no file of SQuAD: KeyError: 'paragraphs'"),
         ("SQuADDataset(R/x)", {"train-v1.1.json": '{"data": []}'}, "dev-v1.1.json is not there"),
@@ -224,6 +242,61 @@ def test_cut_off_matlab_files(root, tmp_path):
             ds.SVHNDataset(tmp_path, "train")
 
 
+def element(kind, data):
+    return struct.pack("<II", kind, len(data)) + data + bytes(-len(data) % 8)
+
+
+def matrix(kind, shape, *parts, flags=0):
+    head = element(6, struct.pack("<II", kind | flags, 0)) + element(5, struct.pack(f"<{len(shape)}i", *shape))
+    return element(14, head + element(1, b"x") + b"".join(parts))
+
+
+def matlab(tmp_path, data):
+    folders.put(tmp_path, {"x.mat": bytes(124) + b"\0\1IM" + data})
+    return read_matlab("a", tmp_path / "x.mat")["x"]
+
+
+def test_classes_of_matlab(tmp_path):
+    """However few bytes the numbers of a matrix are stored in."""
+    for kind, dtype in ((6, "float64"), (7, "float32"), (12, "int32"), (15, "uint64")):
+        value = matlab(tmp_path, matrix(kind, (1, 3), element(2, bytes((1, 2, 200)))))
+        assert (value.dtype, value.tolist()) == (dtype, [[1, 2, 200]])
+    parts = [element(5, struct.pack("<2i", 1, 0)), element(5, struct.pack("<3i", 0, 1, 2)), element(2, b"\3\4")]
+    for flags, dtype in ((0, "float64"), (0x200, "uint8")):
+        value = matlab(tmp_path, matrix(5, (2, 2), *parts, flags=flags))
+        assert (value.dtype, value.tolist()) == (dtype, [[0, 4], [3, 0]])
+
+
+def test_what_is_not_read_of_matlab(tmp_path):
+    numbers = element(2, b"\1")
+    with pytest.raises(DataError, match="'x' holds complex numbers, which are not read"):
+        matlab(tmp_path, matrix(6, (1, 1), numbers, numbers, flags=0x800))
+    deep = matrix(6, (1, 1), numbers)
+    for _ in range(2000):
+        deep = matrix(1, (1, 1), deep)
+    with pytest.raises(DataError, match="cells or structs lie more than 100 deep"):
+        matlab(tmp_path, deep)
+
+
+def test_sheets_of_patches_of_another_size(tmp_path):
+    folders.put(tmp_path / "liberty", {"a.bmp": folders.gray_bmp(1, 512), "info.txt": "0 0\n"})
+    with pytest.raises(DataError, match=r"a\.bmp is an image of 512 x 512 pixels, not of 1024 x 1024"):
+        next(iter(ds.PhotoTourDataset(tmp_path, "liberty")))
+
+
+def test_kinds_of_sources(root):
+    texts = ds.PennTreebankDataset(root / "ptb", "test")
+    films, voc = ds.IMDBDataset(root / "imdb", "train"), ds.VOCDataset(root / "voc", "Detection")
+    for source, kinds in ((texts, (0, 1)), (films, (0, 1)), (voc, (1, 0)), (ds.NumpySlicesDataset([1]), (1, 1))):
+        assert (isinstance(source, VisionBaseDataset), isinstance(source, TextBaseDataset)) == kinds
+        assert isinstance(source, SourceDataset)
+        assert not isinstance(source.batch(1), (SourceDataset, TextBaseDataset))
+    assert not issubclass(ds.GTZANDataset, (VisionBaseDataset, TextBaseDataset))
+    assert issubclass(ds.USPSDataset, VisionBaseDataset)
+    assert issubclass(ds.CSVDataset, VisionBaseDataset)
+    assert issubclass(ds.CSVDataset, TextBaseDataset)
+
+
 def test_images_that_are_not_right(root, tmp_path):
     """What is wrong with an image is told when its turn comes, whoever reads it."""
     folders.put(tmp_path, {"a.k/1.jpg": folders.bmp(1), "a.k/2.jpg": "no image", "a.k/3.jpg": folders.bmp(3)})
@@ -257,6 +330,8 @@ def test_random_rows():
     assert all(np.array_equal(a[0], b[0]) for a, b in zip(first, again, strict=True))
     assert [len(rows(num_samples=3)), len(rows(num_shards=2, shard_id=0))] == [3, 4]
     assert ds.RandomDataset(columns_list=["a", "b"]).get_col_names() == ["a", "b"]
+    with pytest.raises(ArgumentTypeError, match="shuffle"):
+        rows(shuffle="no")
     with pytest.raises(ArgumentValueError, match="the schema has no column 'y'"):
         ds.RandomDataset(3, schema, ["y"])
 

@@ -93,6 +93,25 @@ def test_many_rows_go_through_a_buffer_of_ten_thousand(tmp_path):
     assert sorted(order) == list(range(12000))
 
 
+def test_shares_of_mixed_files_of_different_sizes(tmp_path):
+    """Rows of passes as MindSpore 2.10 has them, and its size."""
+    for k, rows in enumerate((1, 5, 2)):
+        write(tmp_path / f"{k}.tf", [probe.example({"i": [10 * k + j]}) for j in range(rows)])
+    made = ds.TFRecordDataset(str(tmp_path / "?.tf"), num_shards=2, shard_id=0)
+    assert (made.get_dataset_size(), made.repeat(4).get_dataset_size()) == (3, 12)
+    iterator = made.create_tuple_iterator(num_epochs=4, output_numpy=True)
+    assert [len(list(iterator)) for _ in range(4)] == [7, 3, 3, 3]
+    # A share of the share, and its parts.
+    both = made.concat(made)
+    both.use_sampler(ds.DistributedSampler(2, 0, shuffle=False))
+    iterator = both.create_tuple_iterator(num_epochs=2, output_numpy=True)
+    assert [len(list(iterator)) for _ in range(2)] == [7, 3]
+    parts = [
+        list(p.create_tuple_iterator(num_epochs=2, output_numpy=True)) for p in made.split([1, 2], randomize=False)
+    ]
+    assert [len(p) for p in parts] == [1, 2]
+
+
 # ---- files and arguments
 
 

@@ -18,7 +18,9 @@ def each(value: Any, of: Callable[[Array], Any]) -> Any:
     if isinstance(value, dict):
         return {key: each(item, of) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)([each(item, of) for item in value])
+        # A namedtuple takes its items one by one.
+        made = getattr(value, "_make", type(value))
+        return made([each(item, of) for item in value])
     try:
         array = to_array(value)
     except DataError:

@@ -368,6 +368,8 @@ class ConcatDataset(Dataset):
                     details=[f"{type(d).__name__}: {', '.join(d.get_col_names())}" for d in datasets],
                 )
         super().__init__(tuple(datasets), columns)
+        #: What the shares are of, whichever was asked for last.
+        self._whole = self.children
 
     def use_sampler(self, sampler: Any) -> None:
         """Give each process its share of all rows, every num_shards-th. sampler: a DistributedSampler that mixes nothing."""
@@ -380,7 +382,7 @@ class ConcatDataset(Dataset):
                 "use_sampler: the sampler of concat must have shuffle=False and no num_samples", loc=user_loc()
             )
         before, parts = 0, []
-        for child in self.children:
+        for child in self._whole:
             first = (sampler.shard_id - before) % sampler.num_shards
             before += child.get_dataset_size()
             parts.append(child.share(sampler.num_shards, first))

@@ -44,6 +44,13 @@ class FilesSampler(BuiltinSampler):
     def is_sharded(self) -> bool:
         return self._shards > 1
 
+    def is_whole(self) -> bool:
+        return self._shards == 1 and self.num_samples is None and not self.children
+
+    def varies(self) -> bool:
+        """Whether passes may have other numbers of rows than each other: shares of mixed files of different sizes."""
+        return self._by_files and self.is_shuffled() and len(set(np.subtract(self._ends, self._starts).tolist())) > 1
+
     def count(self, size: int, labels: Labels) -> int:
         return len(self._share(np.arange(len(self._ends))))
 

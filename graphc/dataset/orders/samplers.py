@@ -101,6 +101,10 @@ class BuiltinSampler:
         """Whether it or its child takes one of several shares."""
         return any(c.is_sharded() for c in self.children)
 
+    def is_whole(self) -> bool:
+        """Whether each pass has every sample once, in order or mixed."""
+        return False
+
     def count(self, size: int, labels: Labels) -> int:
         """How many indices a pass over `size` samples has."""
         return self._at_most(size)
@@ -119,6 +123,9 @@ class SequentialSampler(BuiltinSampler):
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
         self.start_index = 0 if start_index is None else integer("SequentialSampler", "start_index", start_index, 0)
+
+    def is_whole(self) -> bool:
+        return self.start_index == 0 and self.num_samples is None and all(c.is_whole() for c in self.children)
 
     def count(self, size: int, labels: Labels) -> int:
         if self.start_index >= max(size, 1):
@@ -148,6 +155,9 @@ class RandomSampler(BuiltinSampler):
             raise refusal("RandomSampler", "shuffle", shuffle, Shuffle.GLOBAL)
         #: Whether each pass has its own order.
         self.reshuffle = True
+
+    def is_whole(self) -> bool:
+        return not self.replacement and self.num_samples is None and all(c.is_whole() for c in self.children)
 
     def is_shuffled(self) -> bool:
         return True

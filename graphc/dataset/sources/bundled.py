@@ -17,6 +17,8 @@ class DigitsDataset(ArrayDataset):
     sampler, num_shards and shard_id: which images, in which order.
     """
 
+    holds = frozenset(("images",))
+
     def __init__(
         self,
         usage: str = "train",

@@ -439,5 +439,9 @@ class GeneratorDataset(MappableDataset):
         pool = pool_of(_OWNER, job, self.workers(), self.python_multiprocessing, run)
         return Numbered(*pool, job, self.order(run.seed))
 
+    def share(self, shards: int, first: int) -> Dataset:
+        by_sampler = self.numbered and self.batch_sampler is None
+        return super().share(shards, first) if by_sampler else Dataset.share(self, shards, first)
+
     def _split(self, sizes: list[int], randomize: bool) -> tuple[Dataset, ...]:
         return super()._split(sizes, randomize) if self.numbered else Dataset._split(self, sizes, randomize)

@@ -41,6 +41,8 @@ LINES_WORKERS_LAST = (NUM_SAMPLES, MIXED, NUM_SHARDS, SHARD_ID, WORKERS)
 class LinesDataset(ListedDataset):
     """A source of rows of files: `paths` are the files, `rows` what is in one, `fields` the columns."""
 
+    holds = frozenset(("texts",))
+
     def fields(self, given: Any) -> dict[str, Any]:
         """{column: its dtype}, np.str_ for texts, list for arrays of several shapes."""
         return {"text": np.str_}

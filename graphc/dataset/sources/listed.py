@@ -117,6 +117,8 @@ class _Job:
 class ListedDataset(Described, MappableDataset):
     """A source whose rows are known before they are read: `columns` gives them."""
 
+    holds = frozenset(("images",))
+
     def columns(self, given: Any) -> dict[str, Any]:
         """{name: one value per row}: an array, a list of arrays, Texts or what is Read later. given: the arguments."""
         raise NotImplementedError

@@ -21,13 +21,21 @@ _MATRIX, _COMPRESSED = 14, 15
 #: Numbers of classes of matrices.
 _CELL, _STRUCT, _TEXT, _SPARSE = 1, 2, 4, 5
 _NUMBERS = range(6, 16)
+#: Class -> dtype of its values, however few bytes they are stored in.
+_CLASSES = dict(zip(_NUMBERS, ("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"), strict=True))
+#: The flags of matrices of complex numbers and of truth values.
+_COMPLEX, _LOGICAL = 0x800, 0x200
+#: How deep cells and structs may lie in each other.
+_DEPTH = 100
 
 
 class _Reader:
     """Elements of a part of a file, one after the other. ValueError and struct.error for what is none."""
 
-    def __init__(self, data: bytes, order: Literal["<", ">"]) -> None:
-        self.data, self.order, self.place = data, order, 0
+    def __init__(self, data: bytes, order: Literal["<", ">"], depth: int = 0) -> None:
+        self.data, self.order, self.place, self.depth = data, order, 0, depth
+        if depth > _DEPTH:
+            raise ValueError(f"cells or structs lie more than {_DEPTH} deep in each other")
 
     def more(self) -> bool:
         """Whether another element follows."""
@@ -59,21 +67,24 @@ class _Reader:
         kind, data = self.element()
         if kind != _MATRIX:
             raise ValueError(f"there is an element of type {kind} where a matrix was expected")
-        return _Reader(data, self.order)._parts() if data else ("", np.empty((0, 0)))
+        return _Reader(data, self.order, self.depth + 1)._parts() if data else ("", np.empty((0, 0)))
 
     def _parts(self) -> tuple[str, Any]:
         flags = int(self.numbers()[0])
         kind, shape = flags & 0xFF, self.numbers().tolist()
         name = self.element()[1].decode("latin-1")
         count = int(np.prod(shape, dtype=object))
+        if flags & _COMPLEX:
+            raise ValueError(f"{name!r} holds complex numbers, which are not read")
         if kind in _NUMBERS or kind == _TEXT:
             values = self.numbers()
             if len(values) != count:
                 raise ValueError(f"{name!r} has {len(values)} values for the shape {shape}")
-            return name, values.astype(values.dtype.newbyteorder("=")).reshape(shape, order="F")
+            dtype = np.dtype(_CLASSES[kind]) if kind in _CLASSES else values.dtype.newbyteorder("=")
+            return name, values.astype(dtype).reshape(shape, order="F")
         if kind == _SPARSE:
             rows, starts, values = self.numbers(), self.numbers(), self.numbers()
-            dense = np.zeros(shape, values.dtype.newbyteorder("="))
+            dense = np.zeros(shape, np.uint8 if flags & _LOGICAL else np.float64)
             dense[rows[: starts[-1]], np.repeat(np.arange(shape[1]), np.diff(starts))] = values[: starts[-1]]
             return name, dense
         if kind == _CELL:

@@ -54,6 +54,9 @@ class Numbered(Worked):
 class MappableDataset(Dataset):
     """A source of numbered samples, which a sampler puts in order (MindSpore: MappableDataset)."""
 
+    #: What samples may be, for those who ask for the kind of a source: graphc/compat/lacking.py.
+    holds = frozenset(("images", "texts", "sounds"))
+
     def __init__(self, columns: list[str], workers_: int | None, sampler: BuiltinSampler) -> None:
         super().__init__((), columns, workers(type(self).__name__, workers_))
         self.sampler = sampler
@@ -102,9 +105,14 @@ class MappableDataset(Dataset):
         return self.sampler.is_sharded()
 
     def share(self, shards: int, first: int) -> Dataset:
-        """Every shards-th sample, from the sample `first` on: the others are never read. They come in order, as in MindSpore."""
+        """Every shards-th of the samples that the sampler gives, from number `first` on: the others are never read.
+
+        Where it gives all of them, they come in order, as in MindSpore.
+        """
         part = copy.copy(self)
-        part.sampler = DistributedSampler(shards, 0, False, offset=-first % shards)
+        if self.sampler.is_whole():
+            part.sampler = SequentialSampler()
+        part.add_sampler(DistributedSampler(shards, 0, False, offset=-first % shards))
         return part
 
     def _split(self, sizes: list[int], randomize: bool) -> tuple[Dataset, ...]:

@@ -14,6 +14,7 @@ from graphc.dataset.checks import names
 from graphc.dataset.sources.files import lines_of, text_of, unfit
 from graphc.dataset.sources.line_files import FILES, LINES, LinesDataset
 from graphc.dataset.sources.parameters import CACHE, Parameter
+from graphc.dataset.sources.source import MappableDataset
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
 #: Values may be as long as this, more than Python's reader takes by itself.
@@ -70,6 +71,7 @@ class CSVDataset(TextFileDataset):
     value of another type.
     """
 
+    holds = MappableDataset.holds
     parameters = (
         FILES,
         Parameter("field_delim", ",", _delimiter),

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphc.arguments import only
 from graphc.dataset.checks import integer, names, truth
+from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.rows import Rows, alike, joined_alike
 from graphc.dataset.core.streams import Done, Run, Stream
 from graphc.dataset.orders.files import FilesSampler, how_mixed
@@ -145,6 +146,7 @@ class TFRecordDataset(MappableDataset):
     many rows, of each share; those that the schema names by default. shuffle: Shuffle.GLOBAL or True mixes files and rows,
     Shuffle.FILES the order of files only, False nothing. num_shards, shard_id: one of so many shares, of files, or with
     shard_equal_rows of rows. compression_type: "", "GZIP" or "ZLIB", of all files; with num_samples shares are of rows.
+    Shares of mixed files have other files in each pass; get_dataset_size counts those that they have unmixed, as in MindSpore.
     num_parallel_workers: threads that read. cache must be None. DataError for files that are damaged or no TFRecord files.
     """
 
@@ -196,6 +198,16 @@ class TFRecordDataset(MappableDataset):
 
     def length(self) -> int:
         return self.job.files.ends[-1]
+
+    def _varies(self) -> bool:
+        """Whether other samplers cannot choose among the rows by their places: passes differ in how many there are."""
+        return isinstance(self.sampler, FilesSampler) and self.sampler.varies()
+
+    def share(self, shards: int, first: int) -> Dataset:
+        return Dataset.share(self, shards, first) if self._varies() else super().share(shards, first)
+
+    def _split(self, sizes: list[int], randomize: bool) -> tuple[Dataset, ...]:
+        return Dataset._split(self, sizes, randomize) if self._varies() else super()._split(sizes, randomize)
 
     def open(self, run: Run) -> Stream:
         return Numbered(*pool_of(_OWNER, self.job, self.workers(), False, run), self.job, self.order(run.seed))

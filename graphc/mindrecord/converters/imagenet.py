@@ -34,7 +34,7 @@ class ImageNetToMR(Converter):
         return write(self._writer, schema, "imagenet_schema", self._rows(), ["label", "file_name"], in_turn=True)
 
     def _rows(self) -> Iterator[Row]:
-        folders = [(label, self._images / name) for label, name in self._labels().items()]
+        folders = [(label, self._images / name) for name, label in self._labels()]
         there = [(label, folder) for label, folder in folders if folder.is_dir()]
         if not there:
             raise DataError(f"{_OWNER}: no folder of {self._map.name} is there", code="GC205", loc=user_loc())
@@ -43,8 +43,9 @@ class ImageNetToMR(Converter):
                 if data := read_whole(_OWNER, path):
                     yield {"label": label, "image": data, "file_name": str(Path(path))}
 
-    def _labels(self) -> dict[int, str]:
-        made: dict[int, str] = {}
+    def _labels(self) -> list[tuple[str, int]]:
+        """The folders and their labels, each pair once; folders may share a label."""
+        made: list[tuple[str, int]] = []
         text = read_whole(_OWNER, self._map).decode("utf-8", errors="replace")
         for number, line in enumerate(text.splitlines(), 1):
             words = line.split()
@@ -56,5 +57,5 @@ class ImageNetToMR(Converter):
                     code="GC205",
                     loc=user_loc(),
                 )
-            made[int(words[1])] = words[0]
-        return made
+            made.append((words[0], int(words[1])))
+        return list(dict.fromkeys(made))

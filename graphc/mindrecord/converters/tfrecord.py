@@ -40,6 +40,13 @@ class TFRecordToMR(Converter):
             raise ArgumentTypeError(f"{_OWNER}: feature_dict must be a dict of features", loc=user_loc())
         as_bytes = names(_OWNER, "bytes_fields", bytes_fields) if bytes_fields else []
         self._features = {name: _Wanted(name, given, name in as_bytes) for name, given in feature_dict.items()}
+        fields: dict[str, str] = {}
+        for name, wanted in self._features.items():
+            if (other := fields.setdefault(wanted.field, name)) != name:
+                raise ArgumentValueError(
+                    f"{_OWNER}: features {other!r} and {name!r} would both be the field {wanted.field!r}",
+                    loc=user_loc(),
+                )
         for name in as_bytes:
             if name not in self._features or self._features[name].kind != BYTES:
                 raise ArgumentValueError(f"{_OWNER}: bytes_fields has {name!r}, which is no string", loc=user_loc())

@@ -91,6 +91,7 @@ class IMDBDataset(ClassesDataset):
     """
 
     parameters = (DIRECTORY, usage("all", "train", "test"), *READING, *SHARDS, CACHE)
+    holds = frozenset(("texts",))
 
     def columns(self, given: Any) -> dict[str, Any]:
         owner = type(self).__name__
@@ -193,8 +194,14 @@ class SQuADDataset(LinesDataset):
 
 def _answers(context: str, asked: dict[str, Any]) -> Sequence[Any]:
     answers = asked["answers"] or [{"text": "", "answer_start": 2**32 - 1}]
-    starts = np.array([one["answer_start"] for one in answers], np.uint32)
-    return context, asked["question"], [one["text"] for one in answers], starts
+    starts, texts = [one["answer_start"] for one in answers], [one["text"] for one in answers]
+    for text in (context, asked["question"], *texts):
+        if not isinstance(text, str):
+            raise TypeError(f"{text!r} is no text")
+    for start in starts:
+        if type(start) is not int or not 0 <= start < 2**32:
+            raise ValueError(f"answer_start is {start!r}")
+    return context, asked["question"], texts, np.array(starts, np.uint32)
 
 
 # ---- two languages

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc.dataset import config
-from graphc.dataset.checks import INT32_MAX, integer, names
+from graphc.dataset.checks import INT32_MAX, integer, names, truth
 from graphc.dataset.orders.mersenne import Mt19937, canonical, integers
 from graphc.dataset.schema import Schema
 from graphc.dataset.sources.listed import ListedDataset, Read
@@ -157,7 +157,8 @@ class RandomDataset(ListedDataset):
     )
 
     def build(self, given: Any) -> None:
-        given.sampler, given.shuffle = None, bool(given.shuffle)
+        given.sampler = None
+        given.shuffle = given.shuffle is not None and truth(type(self).__name__, "shuffle", given.shuffle)
         super().build(given)
 
     def columns(self, given: Any) -> dict[str, Any]:

@@ -163,10 +163,16 @@ class _Sheets:
             raise DataError(f"there are only {len(self.files)} files of patches", code="GC205")
         with self._lock:
             if sheet not in self._read:
-                with pillow().open(self.files[sheet]) as image:
-                    self._read[sheet] = np.asarray(image.convert("L"))
+                self._read[sheet] = self._sheet(self.files[sheet])
         row, column = (64 * k for k in divmod(place, 16))
         return self._read[sheet][row : row + 64, column : column + 64, None].copy()
+
+    def _sheet(self, path: Path) -> Array:
+        with pillow().open(path) as image:
+            if image.size != (1024, 1024):
+                width, height = image.size
+                raise unfit("PhotoTourDataset", path, f"is an image of {width} x {height} pixels, not of 1024 x 1024")
+            return np.asarray(image.convert("L"))
 
 
 class _Patches(Read):

@@ -59,6 +59,7 @@ class USPSDataset(LinesDataset):
     """
 
     parameters = (DIRECTORY, usage("all", "train", "test"), *LINES, CACHE)
+    holds = frozenset(("images",))
 
     def fields(self, given: Any) -> dict[str, Any]:
         return {"image": np.uint8, "label": np.uint32}

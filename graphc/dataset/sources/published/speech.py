@@ -44,7 +44,13 @@ def _known_rate(owner: str, paths: list[Path], rate: int) -> dict[str, Any]:
     return {"waveform": Sounds(owner, paths, rate), "sample_rate": np.full(len(paths), rate, np.uint32)}
 
 
-class CMUArcticDataset(ListedDataset):
+class _SoundsDataset(ListedDataset):
+    """A source of sounds."""
+
+    holds = frozenset(("sounds",))
+
+
+class CMUArcticDataset(_SoundsDataset):
     """Sentences read aloud: "waveform" float32 [1, n] from -1 to 1, "sample_rate" uint32, 16000, and texts "transcript" and
     "utterance_id" (Kominek and Black, 2004).
 
@@ -98,7 +104,7 @@ def _pieces(part: str) -> list[str]:
     return names
 
 
-class GTZANDataset(ListedDataset):
+class GTZANDataset(_SoundsDataset):
     """Pieces of music: "waveform" float32 [1, n] from -1 to 1, "sample_rate" uint32, 22050, and "label", the kind of music as a
     text (Tzanetakis and Cook, 2002).
 
@@ -120,7 +126,7 @@ class GTZANDataset(ListedDataset):
         return {**_known_rate(type(self).__name__, paths, 22050), "label": Texts([path.parent.name for path in paths])}
 
 
-class LJSpeechDataset(ListedDataset):
+class LJSpeechDataset(_SoundsDataset):
     """Sentences read aloud: "waveform" float32 [1, n] from -1 to 1, "sample_rate" int32, and texts "transcription" and
     "normalized_transcription", numbers and so on in words (Ito and Johnson, 2017).
 
@@ -145,7 +151,7 @@ class LJSpeechDataset(ListedDataset):
 _BOOKS = ("dev-clean", "dev-other", "test-clean", "test-other", "train-clean-100", "train-clean-360", "train-other-500")
 
 
-class LibriTTSDataset(ListedDataset):
+class LibriTTSDataset(_SoundsDataset):
     """Sentences of books read aloud: "waveform" float32 [1, n] from -1 to 1, "sample_rate" uint32, 24000, texts "original_text"
     and "normalized_text", "speaker_id" uint32, "chapter_id" uint32 and a text "utterance_id" (Zen et al., 2019).
 
@@ -177,7 +183,7 @@ class LibriTTSDataset(ListedDataset):
         }
 
 
-class SpeechCommandsDataset(ListedDataset):
+class SpeechCommandsDataset(_SoundsDataset):
     """Spoken words: "waveform" float32 [1, n] from -1 to 1, "sample_rate" int32, texts "label", the word, and "speaker_id", and
     "utterance_number" int32 (Warden, 2018).
 
@@ -228,7 +234,7 @@ class _Talks(Read):
         return read_sphere(self.owner, *self.parts[i])[0]
 
 
-class TedliumDataset(ListedDataset):
+class TedliumDataset(_SoundsDataset):
     """Sentences of talks: "waveform" float32 [1, n] from -1 to 1, "sample_rate" int32, and texts "transcript", "talk_id",
     "speaker_id" and "identifier" (Rousseau et al., 2012; Hernandez et al., 2018).
 
@@ -277,7 +283,7 @@ class TedliumDataset(ListedDataset):
         }
 
 
-class YesNoDataset(ListedDataset):
+class YesNoDataset(_SoundsDataset):
     """Somebody saying yes or no in Hebrew: "waveform" float32 [1, n] from -1 to 1, "sample_rate" int32, and "label" int32 [8],
     1 for yes (openslr.org/1).
 

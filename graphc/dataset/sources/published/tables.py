@@ -135,6 +135,13 @@ _CLUE = {
 _NUMBERS = ("id", "idx", "span1_index", "span2_index")
 
 
+def _fits(name: str, dtype: Any, value: Any) -> bool:
+    """Whether an entry of CLUE may have that value there."""
+    if dtype is np.uint32:
+        return type(value) is int and 0 <= value < 2**32
+    return isinstance(value, list if name == "keyword" else str)
+
+
 class CLUEDataset(LinesDataset):
     """Tasks of the benchmark CLUE for Chinese (Xu et al., 2020). Columns are those of the entries, in the order of their
     names: texts, and uint32 "id", "idx", "span1_index" and "span2_index"; "keyword" are texts [m].
@@ -173,7 +180,7 @@ class CLUEDataset(LinesDataset):
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise unfit(owner, path, f"is no entry of {given.task}: {error}", number) from None
             for (name, dtype), value in zip(fields.items(), row, strict=True):
-                if not isinstance(value, int if dtype is np.uint32 else (list if name == "keyword" else str)):
+                if not _fits(name, dtype, value):
                     raise unfit(owner, path, f"has {value!r} for {name!r}", number)
             rows.append(row)
         return rows
