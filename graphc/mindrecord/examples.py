@@ -85,7 +85,7 @@ def _feature(data: bytes, begin: int, end: int) -> Feature:
 
 def _whole(data: bytes, begin: int, end: int) -> int:
     """Where the value of a field begins that is bytes up to the end; the end where there is none."""
-    if begin + 2 > end:
+    if begin + 2 > end or data[begin] & 7 != _LENGTH:
         return end
     length, at = data[begin + 1], begin + 2
     if length > 0x7F:

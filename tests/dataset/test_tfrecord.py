@@ -290,6 +290,13 @@ VALUES = {
 }
 
 
+def test_a_number_that_looks_like_a_length(tmp_path):
+    """A float that is not packed, whose first byte would begin a longer number."""
+    path = write(tmp_path / "x.tf", [probe.example({"x": [-8042446520844288.0]}, False)])
+    (row,) = ds.TFRecordDataset(str(path), shuffle=False).create_dict_iterator(num_epochs=1, output_numpy=True)
+    assert row["x"].tolist() == [-8042446520844288.0]
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.booleans())
 def test_what_is_written_is_read(tmp_path, data, packed):
