@@ -294,3 +294,6 @@ KERNEL_FACTS = {
     "window_take": KernelFacts(),
     "window_close": KernelFacts(divisible=_indivisible),
 }
+
+#: The kernels that may end a step.
+FAILING = frozenset(name for name, facts in KERNEL_FACTS.items() if facts.fails)

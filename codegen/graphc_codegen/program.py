@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from graphc_codegen.dtypes import ITEMSIZE
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.kernel_facts import KERNEL_FACTS, KernelFacts
+from graphc_codegen.kernel_facts import FAILING, KERNEL_FACTS, KernelFacts
 from graphc_codegen.scalars.table import SCALAR_OPS
 
 #: The contract: what lies in other modules is handed on.
@@ -337,7 +337,7 @@ def is_custom(kernel: Kernel) -> bool:
 
 def may_fail(kernel: Kernel) -> bool:
     """Whether a kernel may end the step."""
-    return isinstance(kernel, NamedKernel) and facts(kernel).fails
+    return isinstance(kernel, NamedKernel) and kernel.name in FAILING
 
 
 def collective_groups(kernels: Iterable[Kernel]) -> set[int]:
