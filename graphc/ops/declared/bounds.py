@@ -157,7 +157,6 @@ op(
     lower=ByAttributes(lambda attrs: _CHECKED if attrs["checked"] else Scalar(_scalar), _CHECKED),
     batch=_batch,
     pad=_pad,
-    rush=-1,
     samples=_samples,
     doc="the indices, with `negative` those below 0 plus the size, which is an attribute or an operand; where one is not in"
     " [0, size) then, and is not `ignored`, the step ends there with an IndexError that says `says`",
