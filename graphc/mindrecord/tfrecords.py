@@ -18,8 +18,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from graphc.errors import DataError, user_loc
 from graphc.mindrecord.crc import crc32c, crcs, masked, masked_of_lengths
+from graphc.mindrecord.layout import damaged
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -78,7 +78,8 @@ class RecordFiles:
         unknown = np.flatnonzero(~self._whole[numbers])
         for place, crc in zip(unknown.tolist(), crcs([read[k][:-_FOOT] for k in unknown]), strict=True):
             if struct.unpack("<I", read[place][-_FOOT:])[0] != masked(crc):
-                raise self._damaged(
+                raise damaged(
+                    self._owner,
                     self.paths[files[place]],
                     f"the data of the record at byte {self._begins[numbers[place]]} has another CRC than it says",
                 )
@@ -90,7 +91,7 @@ class RecordFiles:
         begin, size = int(self._begins[number]), int(self._lengths[number]) + _FOOT
         both = os.pread(file.fileno(), size, begin)
         if len(both) < size:
-            raise self._damaged(path, f"it has become shorter: record {number} is cut off")
+            raise damaged(self._owner, path, f"it has become shorter: record {number} is cut off")
         return both
 
     def _scan(self, path: Path) -> tuple[Array, Array]:
@@ -105,7 +106,7 @@ class RecordFiles:
 
     def _records(self, path: Path, file: IO[bytes], base: int, size: int) -> tuple[Array, Array]:
         if size == 0:
-            raise self._damaged(path, "it is empty")
+            raise damaged(self._owner, path, "it is empty")
         begins: list[int] = []
         heads: list[bytes] = []
         at, wrong = 0, ""
@@ -126,9 +127,11 @@ class RecordFiles:
         if len(bad):
             place = begins[int(bad[0])] - _HEAD - base
             none = "it is no TFRecord file" if bad[0] == 0 else "it is damaged"
-            raise self._damaged(path, f"{none}: the length of the record at byte {place} has another CRC than it says")
+            raise damaged(
+                self._owner, path, f"{none}: the length of the record at byte {place} has another CRC than it says"
+            )
         if wrong:
-            raise self._damaged(path, wrong)
+            raise damaged(self._owner, path, wrong)
         return np.array(begins, np.int64), held["length"].astype(np.int64)
 
     def _unpack(self, path: Path, file: IO[bytes], into: IO[bytes]) -> int:
@@ -144,21 +147,16 @@ class RecordFiles:
                     inflate = zlib.decompressobj(_WINDOWS[self._compression])
             made += into.write(inflate.flush())
         except zlib.error as error:
-            raise self._damaged(path, f"it is not packed as {self._compression}, or damaged: {error}") from None
+            raise damaged(self._owner, path, f"it is not packed as {self._compression}, or damaged: {error}") from None
         if not inflate.eof:
-            raise self._damaged(path, f"it is cut off: what {self._compression} has packed has no end")
+            raise damaged(self._owner, path, f"it is cut off: what {self._compression} has packed has no end")
         return made
 
     def _open(self, path: Path) -> IO[bytes]:
         try:
             return open(path, "rb")
         except OSError as error:
-            raise self._damaged(path, f"it cannot be read: {error.strerror}") from error
-
-    def _damaged(self, path: Path, what: str) -> DataError:
-        return DataError(
-            f"{self._owner}: {path.name}: {what}", code="GC205", loc=user_loc(), details=[f"in {path.parent}"]
-        )
+            raise damaged(self._owner, path, f"it cannot be read: {error.strerror}") from error
 
 
 def framed(data: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import graphc
 from graphc import GRAPH_MODE, Parameter, Tensor, nn, ops
@@ -36,6 +37,14 @@ def outcome(body, sample, mode):
         return plain(result), plain(cell.n), plain(cell.p)
     finally:
         graphc.set_context(mode=GRAPH_MODE)
+
+
+def refuses(body, error, message):
+    """A compiled Cell with this body is refused so, in the house's form."""
+    with pytest.raises(error) as caught:
+        outcome(body, SAMPLES[0], GRAPH_MODE)
+    assert isinstance(caught.value, graphc.GraphcError)
+    assert message in str(caught.value)
 
 
 def plain(x):

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from graphc_codegen.thread_context import WORDS
 from graphc_codegen.writer import Writer
 
 Params = Mapping[str, Any]
@@ -38,3 +39,10 @@ class Emitter:
     operands: Callable[[Params], tuple[Operand, ...]]
     emit: Callable[[Writer, Params, Sequence[str]], None]
     twin: Callable[..., None]
+
+
+def note_failure(w: Writer, failed: str) -> None:
+    """Let the step do nothing more where a condition holds: the place of this call in the pointer table, plus one, is noted."""
+    number = w.op("add i64 %first, 1")
+    failure = w.load(w.at("%context", WORDS["failure"], "i64"), "ptr")
+    w.store(w.op(f"select i1 {failed}, i64 {number}, i64 0"), failure, "i64")

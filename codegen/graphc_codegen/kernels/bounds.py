@@ -8,9 +8,8 @@ import numpy as np
 
 from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.errors import OutOfRange
-from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params, note_failure
 from graphc_codegen.kernels.vectors import along
-from graphc_codegen.thread_context import WORDS
 from graphc_codegen.writer import Writer
 
 
@@ -22,7 +21,7 @@ def bounds_operands(p: Params) -> tuple[Operand, ...]:
 
 def bounds_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Copies the indices, with `negative` those below zero plus the size. A step fails where one is not in [0, size) then; not
-    of those that are `ignored`, if that is a number. A failure is noted as a user's kernel notes it (`custom`).
+    of those that are `ignored`, if that is a number.
     """
     indices, size, out = pointers
     type, ignored = REGISTER[p["dtype"]], p["ignored"]
@@ -47,10 +46,7 @@ def bounds_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
     (bad,) = along(w, p["count"], [(f"<{w.lanes} x i1>", "zeroinitializer")], look)
     bits = w.op(f"bitcast <{w.lanes} x i1> {bad} to i{w.lanes}")
-    failed = w.op(f"icmp ne i{w.lanes} {bits}, 0")
-    failure = w.load(w.at("%context", WORDS["failure"], "i64"), "ptr")
-    number = w.op("add i64 %first, 1")
-    w.store(w.op(f"select i1 {failed}, i64 {number}, i64 0"), failure, "i64")
+    note_failure(w, w.op(f"icmp ne i{w.lanes} {bits}, 0"))
 
 
 def bounds_twin(p: Params, indices: Array, size: Array, out: Array) -> None:

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen.errors import KernelError
-from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params, note_failure
 from graphc_codegen.program import UserFunction
 from graphc_codegen.scalars.halves import numpy_dtype
-from graphc_codegen.thread_context import WORDS
 from graphc_codegen.writer import Writer
 
 
@@ -36,18 +35,12 @@ def custom_operands(p: Params) -> tuple[Operand, ...]:
 
 
 def custom_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """Calls the function by Numba's convention: two places for what it gives and raises, then the operands; not 0 is failure.
-
-    A failure is noted as the place of the call in the pointer table, plus one.
-    """
+    """Calls the function by Numba's convention: two places for what it gives and raises, then the operands; not 0 is failure."""
     places = [w.op("alloca ptr, i64 1, align 8"), w.op("alloca ptr, i64 1, align 16")]
     for place in places:
         w.store("null", place, "ptr")
     status = w.call(entry_name(p), "i32", [("ptr", x) for x in (*places, *pointers)])
-    failed = w.op(f"icmp ne i32 {status}, 0")
-    number = w.op("add i64 %first, 1")
-    failure = w.load(w.at("%context", WORDS["failure"], "i64"), "ptr")
-    w.store(w.op(f"select i1 {failed}, i64 {number}, i64 0"), failure, "i64")
+    note_failure(w, w.op(f"icmp ne i32 {status}, 0"))
 
 
 def custom_twin(p: Params, *arrays: Array) -> None:

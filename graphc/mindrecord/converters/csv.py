@@ -12,7 +12,6 @@ from graphc.dataset.sources.files import read_whole
 from graphc.errors import DataError, user_loc
 from graphc.mindrecord import MSRStatus
 from graphc.mindrecord.converters.base import Converter, source_file, write
-from graphc.mindrecord.packing import Row
 from graphc.mindrecord.writer import FileWriter
 
 _OWNER = "CsvToMR"
@@ -49,13 +48,13 @@ class CsvToMR(Converter):
                     code="GC204",
                     loc=user_loc(),
                 )
-        columns = {name: _typed([line[head.index(name)] for line in lines]) for name in chosen}
+        texts = dict(zip(head, zip(*lines, strict=True), strict=True))
+        columns = {name: _typed(list(texts[name])) for name in chosen}
         schema = {name: {"type": kind} for name, (kind, _) in columns.items()}
         rows = (
             dict(zip(chosen, values, strict=True)) for values in zip(*(c for _, c in columns.values()), strict=True)
         )
-        made: list[Row] = list(rows)
-        return write(self._writer, schema, "csv_schema", made, chosen)
+        return write(self._writer, schema, "csv_schema", rows, chosen)
 
     def _lines(self) -> tuple[list[str], list[list[str]]]:
         """The names of the columns, and the other lines."""

@@ -46,15 +46,15 @@ def classes_in_bounds(owner: str, labels: Tensor, classes: int, ignored: int | N
 def _looked_at(index: Tensor, size: int, says: str, *, negative: bool, ignored: int | None = None) -> Tensor:
     known = index.array if type(index) is Tensor else None
     varies = is_compared() or isinstance(size, Deferred)
-    active = dispatch.recorder.get()
-    how = {"negative": negative, "ignored": ignored, "says": says}
-    # Behind the last turn of a length there are others, of which nothing is kept.
-    how["checked"] = active is None or not active.in_scan
     if known is not None and not varies:
         bad = first_outside(known, size, negative, ignored)
         if bad is not None:
             raise out_of_range(says, bad, size, user_loc())
         return Tensor.wrap(moved(known, size, negative, ignored))
+    active = dispatch.recorder.get()
+    # Behind the last turn of a length there are others, of which nothing is kept.
+    checked = active is None or not active.in_scan
+    how = {"negative": negative, "ignored": ignored, "checked": checked, "says": says}
     if not varies:
         return call("InBounds", index, size=size, **how)
     dtype = index.tensor_type.dtype
