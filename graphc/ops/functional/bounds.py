@@ -37,13 +37,18 @@ def in_bounds(owner: str, index: Tensor, size: int) -> Tensor:
     return _looked_at(index, size, says, negative=True)
 
 
-def classes_in_bounds(owner: str, labels: Tensor, classes: int, ignored: int | None = None) -> Tensor:
-    """Labels that are numbers of classes, or `ignored`. IndexRangeError as for `in_bounds`."""
+def classes_in_bounds(owner: str, labels: Tensor, scores: Tensor, axis: int, ignored: int | None = None) -> Tensor:
+    """Labels that are numbers of the classes along an axis of the scores, or `ignored`. IndexRangeError as for `in_bounds`.
+
+    They are looked at behind the scores, so that the graph has this where the loss is.
+    """
     says = f"{owner}: label {{index}} is out of range for {{size}} classes"
-    return _looked_at(labels, classes, says, negative=False, ignored=ignored)
+    return _looked_at(labels, scores.shape[axis], says, negative=False, ignored=ignored, after=(scores,))
 
 
-def _looked_at(index: Tensor, size: int, says: str, *, negative: bool, ignored: int | None = None) -> Tensor:
+def _looked_at(
+    index: Tensor, size: int, says: str, *, negative: bool, ignored: int | None = None, after: tuple[Tensor, ...] = ()
+) -> Tensor:
     known = index.array if type(index) is Tensor else None
     varies = is_compared() or isinstance(size, Deferred)
     if known is not None and not varies:
@@ -54,9 +59,15 @@ def _looked_at(index: Tensor, size: int, says: str, *, negative: bool, ignored: 
     active = dispatch.recorder.get()
     # Behind the last turn of a length there are others, of which nothing is kept.
     checked = active is None or not active.in_scan
-    how = {"negative": negative, "ignored": ignored, "checked": checked, "says": says}
-    if not varies:
-        return call("InBounds", index, size=size, **how)
-    dtype = index.tensor_type.dtype
-    end = cast_to(size.tensor(), dtype) if isinstance(size, Deferred) else Tensor.wrap(np.asarray(size, dtype))
-    return call("InBounds", index, end, **how)
+    how: dict[str, Any] = {"negative": negative, "ignored": ignored, "checked": checked, "says": says}
+    operands = [index]
+    if varies:
+        dtype = index.tensor_type.dtype
+        end = cast_to(size.tensor(), dtype) if isinstance(size, Deferred) else Tensor.wrap(np.asarray(size, dtype))
+        operands.append(end)
+    else:
+        how["size"] = size
+    if active is None or not after:
+        return call("InBounds", *operands, **how)
+    made: Tensor = active.record("InBounds", operands, how, after=after)[0]
+    return made

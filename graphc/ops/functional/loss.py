@@ -209,7 +209,7 @@ def cross_entropy(
         return _probability_entropy(input, target, weight, reduction, label_smoothing)
     if input.ndim == 2 and label_smoothing == 0:
         _check_classes("cross_entropy", input, target, weight)
-        target = classes_in_bounds("cross_entropy", target, input.shape[1], ignore_index)
+        target = classes_in_bounds("cross_entropy", target, input, 1, ignore_index)
         ignored = equal(target, ignore_index)
         safe = select(ignored, 0, target)
         loss, _ = _sparse_entropies(input, safe)
@@ -293,7 +293,7 @@ def nll_loss(
     inputs = as_float(inputs)
     axis = 0 if inputs.ndim == 1 else 1
     classes = inputs.shape[axis]
-    target = classes_in_bounds("nll_loss", target, classes, ignore_index)
+    target = classes_in_bounds("nll_loss", target, inputs, axis, ignore_index)
     ignored = equal(target, ignore_index)
     safe = select(ignored, 0, target)
     picked = _picked(inputs, axis, safe)
@@ -320,7 +320,7 @@ def softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> tuple[T
 def sparse_softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """(loss per row, its gradient for the logits) with labels that are class numbers. IndexRangeError for one out of range."""
     if logits.ndim == 2 and labels.tensor_type.dtype in INDEX_DTYPES:
-        labels = classes_in_bounds("cross entropy", labels, logits.shape[1])
+        labels = classes_in_bounds("cross entropy", labels, logits, 1)
     return _sparse_entropies(logits, labels)
 
 

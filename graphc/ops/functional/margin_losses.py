@@ -83,7 +83,7 @@ def multi_margin_loss(
             loc=user_loc(),
         )
     classes = x.shape[1]
-    target = classes_in_bounds("multi_margin_loss", as_index(target), classes)
+    target = classes_in_bounds("multi_margin_loss", as_index(target), x, 1)
     own = equal(expand_dims(target, 1), Tensor(np.arange(classes, dtype=target.tensor_type.numpy)))
     at_target = reduce_sum(select(own, x, 0.0), 1, keep_dims=True)
     loss = relu(add(sub(x, at_target), float(margin)))
