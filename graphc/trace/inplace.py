@@ -222,7 +222,7 @@ def _reached(name: str, value: Any, depth: int, seen: set[int]) -> Iterator[tupl
     has there; also through functions inside it.
     """
     value = behind(value)
-    if type(value) in _ATOMS or id(value) in seen or isinstance(value, (Tensor, type, types.ModuleType)):
+    if id(value) in seen or isinstance(value, (Tensor, type, types.ModuleType)):
         return
     seen.add(id(value))
     held: Iterable[tuple[str, Any]]
@@ -241,7 +241,8 @@ def _reached(name: str, value: Any, depth: int, seen: set[int]) -> Iterator[tupl
         # Arguments are the function's own.
         depth -= bool(name)
     for part, x in held:
-        yield from _reached(part, x, depth, seen)
+        if type(x) not in _ATOMS:
+            yield from _reached(part, x, depth, seen)
 
 
 def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:

@@ -57,6 +57,8 @@ class GraphRecorder(dispatch.Recorder):
 
     def __init__(self, name: str, parent: GraphRecorder | None = None) -> None:
         self.parent = parent
+        #: Of a branch: the recorder of the whole graph.
+        self._root: GraphRecorder | None = parent.root if parent else None
         self.in_scan: bool = parent is not None and parent.in_scan
         self.graph: Graph = Graph(name, parent.graph.ids if parent else Ids())
         self.params: dict[int, Parameter] = {}  # by Param node id, root only
@@ -115,7 +117,7 @@ class GraphRecorder(dispatch.Recorder):
     @property
     def root(self) -> GraphRecorder:
         """The recorder of the whole graph, of which this one may record a branch."""
-        return self if self.parent is None else self.parent.root
+        return self._root or self
 
     @abstractmethod
     def branch(self, name: str) -> GraphRecorder:

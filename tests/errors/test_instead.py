@@ -37,8 +37,8 @@ def test_the_error_says_what_to_use():
         nn.Dense(2, 2).shard(((1, 1),))
     with pytest.raises(ImportError, match="no 'GraphCell'; use the Cell itself"):
         from graphc.nn import GraphCell  # noqa: F401
-    with pytest.raises(ImportError, match="no 'CocoDataset'; use GeneratorDataset"):
-        from graphc.dataset import CocoDataset  # noqa: F401
+    with pytest.raises(ImportError, match="no 'OBSMindDataset'; use MindDataset"):
+        from graphc.dataset import OBSMindDataset  # noqa: F401
     with pytest.raises(ImportError, match="no 'VideoDecoder'; use GeneratorDataset"):
         from graphc.dataset.vision import VideoDecoder  # noqa: F401
     with pytest.raises(AttributeError, match=r"(?s)BatchDataset has no attribute 'sync_wait'.*use GeneratorDataset"):

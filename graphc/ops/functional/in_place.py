@@ -118,7 +118,11 @@ def assign(variable: Tensor, value: Operand) -> Tensor:
 
     DTypeError for float64, and for floats that would become integers; ShapeError for another shape.
     """
-    if not isinstance(variable, Tensor) or isinstance(getattr(variable, "parameter", variable), Parameter):
+    if (
+        not isinstance(variable, Tensor)
+        or variable.is_parameter
+        or isinstance(getattr(variable, "parameter", None), Parameter)
+    ):
         return assign_parameter(cast("Parameter", variable), value)
     made = as_held(variable, value)
     if made.shape != variable.shape:
