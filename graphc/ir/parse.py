@@ -235,5 +235,13 @@ def _parse_data(text: str) -> Data:
     if type.dtype == "bool":
         array = np.array([{"True": True, "False": False}[x] for x in items], dtype=bool)
     else:
-        array = np.array([type.numpy.type(x) for x in items], dtype=type.numpy)
+        array = np.array([_number(x, type.numpy) for x in items], dtype=type.numpy)
     return Data(array.reshape(type.shape), type=type)
+
+
+def _number(text: str, dtype: np.dtype[Any]) -> Any:
+    """An element of a constant: a decimal, or bits in hexadecimal."""
+    if not text.startswith("0x"):
+        return dtype.type(text)
+    (number,) = np.frombuffer(bytes.fromhex(text[2:])[::-1], dtype)
+    return number

@@ -148,8 +148,10 @@ def _data_text(data: Data) -> str:
 
 
 def _number(x: Any) -> str:
-    """The shortest decimal that gives the same value back in its own dtype."""
+    """The shortest decimal that gives the same value back in its own dtype; of a NaN of other bits these, in hexadecimal."""
     if isinstance(x, np.floating) and math.isfinite(x):
         text = str(x)
         return text if any(c in text for c in ".e") else text + ".0"
+    if x != x and np.asarray(type(x)(str(x))).tobytes() != (own := np.asarray(x).tobytes()):
+        return f"0x{own[::-1].hex()}"
     return str(x)

@@ -179,6 +179,19 @@ def test_constants_keep_every_bit(values, dtype):
     assert again.attrs["value"].array.tobytes() == array.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
+def test_nans_keep_their_signs_and_payloads(dtype):
+    type = TensorType(dtype, (4,))
+    size = type.numpy.itemsize
+    array = np.frombuffer(
+        b"".join([b"\xff" * size, b"\x7f" * size, b"\x01" * (size - 1) + b"\xff"]) + bytes(size), type.numpy
+    )
+    g = Graph("c")
+    g.set_results([("c", g.add("Constant", attrs={"value": Data(array, type=type)}, types=(type,)).outputs[0])])
+    assert parse(str(g)).node(0).attrs["value"].array.tobytes() == array.tobytes()
+    assert equal(parse(str(g)), g)
+
+
 def test_large_constants_print_as_their_hash():
     type = TensorType("float32", (17,))
     array = np.arange(17, dtype=np.float32)
