@@ -1,4 +1,4 @@
-"""Errors as users see them, and where in the user's code they come from. Imports nothing of graphc.
+"""Errors as users see them, and where in the user's code they come from.
 
 Format (docs/errors.md): the cause on line 1, then the user's line with a caret, then every value by the user's own
 name, then one suggestion. Every class also derives from the builtin that MindSpore raises in the same situation.
@@ -6,7 +6,6 @@ name, then one suggestion. Every class also derives from the builtin that MindSp
 
 from __future__ import annotations
 
-import linecache
 import math
 import os
 import sys
@@ -16,6 +15,7 @@ from itertools import islice
 from types import CodeType, FrameType
 
 from graphc.codes import CODES as CODES
+from graphc.source_lines import display_path, is_pythons, source_line, working_directory
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: The file of what stands around constructors.
@@ -83,7 +83,8 @@ def _place(frame: FrameType) -> Loc | None:
     mapped = SOURCE_MAPS.get(filename)
     if mapped is not None:
         return mapped.get(frame.f_lineno)
-    if _passed_over(filename) or (filename == "<string>" and is_generated(frame)):
+    # Whom Python's library calls for a user, in a thread or as a generator, it is not.
+    if _passed_over(filename) or is_pythons(filename) or (filename == "<string>" and is_generated(frame)):
         return None
     return loc_of(frame.f_code, frame.f_lasti, frame.f_lineno)
 
@@ -107,7 +108,7 @@ def maker_loc(instance: object) -> Loc | None:
 
 def loc_of(code: CodeType, instruction: int, line: int) -> Loc:
     """The place of an instruction, which stands in this line."""
-    key, here = (id(code), instruction), _working_directory()
+    key, here = (id(code), instruction), working_directory()
     known = _LOCS.get(key)
     if known is None or known[0] is not code or known[1] != here:
         if len(_LOCS) >= _MOST_LOCS:
@@ -156,46 +157,6 @@ def _is_internal(filename: str) -> bool:
         launcher = filename.startswith(("<frozen", "<class 'networkx")) or os.path.basename(filename) == "graphc"
         found = _INTERNAL[filename] = launcher or is_library(filename)
     return found
-
-
-def _working_directory() -> str:
-    """The working directory; a name that no path begins with where it has been deleted."""
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        return "<deleted>"
-
-
-def display_path(filename: str) -> str:
-    """The path as shown: relative inside the working directory or the package, else its last two parts."""
-    if filename.startswith("<"):
-        return filename
-    for base in (_working_directory() + os.sep, os.path.dirname(_PACKAGE.rstrip(os.sep)) + os.sep):
-        if filename.startswith(base):
-            return filename[len(base) :]
-    return os.path.join(*filename.split(os.sep)[-2:])
-
-
-def source_line(loc: Loc) -> str:
-    """The text of the user's line, or ""."""
-    file = find_file(loc.file)
-    linecache.checkcache(file)  # It may have been written since it was last read.
-    return linecache.getline(file, loc.line).rstrip("\n")
-
-
-def find_file(path: str) -> str:
-    """The file that a displayed path stands for; the path itself where there is none."""
-    if os.path.exists(path) or path.startswith("<"):
-        return path
-    in_package = os.path.join(os.path.dirname(_PACKAGE.rstrip(os.sep)), path)
-    if os.path.exists(in_package):
-        return in_package
-    # A copy: asking a lazy module for an attribute may import more.
-    for known in list(sys.modules.values()):
-        file = getattr(known, "__file__", None)
-        if file and file.endswith(os.sep + path):
-            return str(file)
-    return path
 
 
 #: A message has so many lines at most, and a line so many characters.
@@ -296,7 +257,7 @@ def _short(line: str) -> str:
 
 
 def _excerpt(loc: Loc) -> list[str]:
-    text = source_line(loc)
+    text = source_line(loc.file, loc.line)
     head = f"  {loc}  "
     stripped = text.strip()
     if not stripped:
@@ -514,6 +475,6 @@ def stacklevel() -> int:
     """For warnings.warn: how many frames, from the caller's, lie below the user's."""
     frame: FrameType | None = sys._getframe(1)
     level = 1
-    while frame is not None and is_hidden(frame.f_code.co_filename):
+    while frame is not None and (is_hidden(name := frame.f_code.co_filename) or is_pythons(name)):
         frame, level = frame.f_back, level + 1
     return level

@@ -20,12 +20,12 @@ from graphc.errors import (
     Loc,
     NestingError,
     StepMemoryError,
-    display_path,
     user_loc,
 )
 from graphc.frames import clean, is_own, place
 from graphc.refused import TOO_LARGE, refuse_kind
 from graphc.signatures import accepting, wrappers
+from graphc.source_lines import display_path
 from graphc_codegen.forks import lock
 
 P = ParamSpec("P")

@@ -25,14 +25,13 @@ from graphc.errors import (
     SOURCE_MAPS,
     GraphcError,
     Loc,
-    find_file,
     is_generated,
     is_hidden,
     is_library,
     loc_of,
 )
+from graphc.source_lines import find_file, is_pythons
 
-_STANDARD = os.path.dirname(os.__file__) + os.sep
 #: What graphc itself calls: between its frames, theirs are none of the user's.
 _BENEATH = frozenset(("numpy", "networkx", "numba", "llvmlite", "jinja2", "ml_dtypes"))
 _TRACE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "trace") + os.sep
@@ -175,7 +174,7 @@ def _is_beneath(file: str) -> bool:
     _, installed, inside = file.replace("dist-packages", "site-packages").rpartition(f"site-packages{os.sep}")
     if installed:
         return inside.split(os.sep)[0] in _BENEATH
-    return file.startswith((_STANDARD, "<frozen", "<__array_function__"))
+    return is_pythons(file) or file.startswith("<__array_function__")
 
 
 @lru_cache(maxsize=256)

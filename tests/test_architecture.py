@@ -40,6 +40,7 @@ BASE = {
         "refused",
         "scripts",
         "signatures",
+        "source_lines",
         "suggest",
     )
 }
@@ -50,7 +51,8 @@ NN = OPS | {"graphc.nn"}
 ALLOWED = {
     "graphc.attached": set(),
     "graphc.codes": set(),
-    "graphc.errors": {"graphc.codes"},
+    "graphc.source_lines": set(),
+    "graphc.errors": {"graphc.codes", "graphc.source_lines"},
     "graphc.debug": set(),
     "graphc.dispatch": set(),
     "graphc.arguments": {"graphc.errors"},
@@ -59,10 +61,11 @@ ALLOWED = {
     "graphc.suggest": {"graphc.errors", "graphc.instead"},
     "graphc.refused": {f"graphc.{m}" for m in ("errors", "frames", "suggest")},
     "graphc.signatures": {f"graphc.{m}" for m in ("dispatch", "errors", "frames", "refused")},
-    "graphc.frames": {"graphc.errors", "graphc.debug"},
+    "graphc.frames": {"graphc.errors", "graphc.debug", "graphc.source_lines"},
     "graphc.paths": {f"graphc.{m}" for m in ("errors", "frames", "instead", "signatures", "suggest")},
     "graphc.failures": {
-        f"graphc.{m}" for m in ("attached", "dispatch", "errors", "debug", "frames", "refused", "signatures")
+        f"graphc.{m}"
+        for m in ("attached", "dispatch", "errors", "debug", "frames", "refused", "signatures", "source_lines")
     }
     | {"graphc_codegen.forks"},
     "graphc.files": {"graphc.errors"},

@@ -24,9 +24,9 @@ from graphc.errors import (
     GraphcError,
     Loc,
     TraceError,
-    display_path,
 )
 from graphc.nn.cell.cell import Cell
+from graphc.source_lines import display_path
 from graphc.trace import frozen
 from graphc.trace.branches import if_exp, if_stmt
 from graphc.trace.decided import needs_conversion, sees_sizes

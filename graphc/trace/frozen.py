@@ -21,8 +21,9 @@ import numpy as np
 
 from graphc.arguments import once
 from graphc.attached import attached
-from graphc.errors import Loc, display_path
+from graphc.errors import Loc
 from graphc.nn.cell.cell import Cell
+from graphc.source_lines import display_path
 from graphc.trace.mentioned import called, is_users
 
 _MEMBERS = ("LOAD_ATTR", "LOAD_METHOD")

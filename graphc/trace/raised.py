@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import TraceError, source_line, user_loc
+from graphc.errors import TraceError, user_loc
 from graphc.frames import place
 from graphc.ops.functional.printing import raise_later
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten, unflatten
+from graphc.source_lines import source_line
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.truth import active_recorder
 
@@ -44,7 +45,7 @@ def caught(part: Callable[[], Any], recorder: GraphRecorder) -> Callable[[], Any
                 ) from error
             loc = place(error.__traceback__)
             if loc is not None:  # Where it is raised again, the user's code has long ended.
-                error.add_note(f"raised at {loc}  {source_line(loc).strip()}")
+                error.add_note(f"raised at {loc}  {source_line(loc.file, loc.line).strip()}")
             recorder.root.raised.append(error)
             raise_later(error)
             return _RAISED

@@ -17,7 +17,8 @@ import copy
 import itertools
 from typing import Any
 
-from graphc.errors import Loc, TraceError, display_path
+from graphc.errors import Loc, TraceError
+from graphc.source_lines import display_path
 from graphc.trace import handled
 from graphc.trace.rewrite import located
 from graphc.trace.shared import with_shared

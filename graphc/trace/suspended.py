@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from graphc.errors import Loc, TraceError, display_path
+from graphc.errors import Loc, TraceError
 from graphc.nn.cell.cell import Cell
+from graphc.source_lines import display_path
 
 
 def is_suspended(function: Any) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 import numpy as np
@@ -14,7 +16,8 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.debug import debug
-from graphc.errors import CODES, GraphcError, Loc, find_file, source_line
+from graphc.errors import CODES, GraphcError, Loc, ShapeError
+from graphc.source_lines import find_file, source_line
 from tests.errors import messages
 from tests.errors.messages import X, cell, compiled, failure
 
@@ -399,6 +402,19 @@ def test_errors_as_data():
     }
 
 
+def test_lines_of_pythons_own_library_are_none_of_the_users():
+    wide = Tensor(np.ones((2, 3), np.float32))
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ShapeError) as from_thread:
+        pool.submit(ops.matmul, wide, wide).result()
+    assert from_thread.value.loc is None  # The thread runs nothing else.
+    with pytest.raises(ShapeError) as from_exit, contextlib.ExitStack() as stack:
+        stack.callback(ops.matmul, wide, wide)
+    assert from_exit.value.loc.file.endswith("test_messages.py")
+    with pytest.warns(FutureWarning) as told, contextlib.ExitStack() as stack:
+        stack.callback(nn.Dense(2, 2).state_dict, {})
+    assert told[0].filename == __file__
+
+
 def test_the_caret_counts_characters_not_bytes(tmp_path, monkeypatch):
     path = tmp_path / "net.py"
     path.write_text("def construct(self, größe):\n    return (größe, größe.reshape(4, 2))\n", encoding="utf-8")
@@ -448,4 +464,4 @@ def test_a_line_is_that_of_the_file_of_now(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for text in ("x = 1\n", "of another length = 2\n"):
         (tmp_path / "shown.py").write_text(text)
-        assert source_line(Loc("shown.py", 1)) == text.rstrip()
+        assert source_line("shown.py", 1) == text.rstrip()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from graphc import dispatch
 from graphc.arguments import once
-from graphc.errors import TraceTypeError, source_line, user_loc
+from graphc.errors import TraceTypeError, user_loc
 from graphc.ir.types import TensorType
+from graphc.source_lines import source_line
 
 
 def undecided(type: TensorType) -> TraceTypeError:
     """The error GC120 of a condition; `if` and `while` are converted where there is source code to convert."""
     loc = user_loc()
-    sourceless = loc is not None and not source_line(loc)
+    sourceless = loc is not None and not source_line(loc.file, loc.line)
     lacks = ["there is no source of this code, from which `if` and `while` on tensors are made"] if sourceless else []
     return TraceTypeError(
         "the truth value of a traced tensor is not known while the Cell is compiled",
