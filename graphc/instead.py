@@ -292,10 +292,7 @@ TOP = {
     # ---- whole modules
     "rewrite": _SYMBOLS,
     "scipy": "use the decompositions of graphc.ops, or SciPy outside of a Cell",
-    "graph": "use graphc.jit",
-    "utils": "use x.asnumpy() and Tensor(array) to pass data on: there are no devices",
     "safeguard": "use ModelCheckpoint: there is no fault tolerance over processes",
-    "onnx": 'use export(..., file_format="ONNX")',
     "tools": "use graphc's own commands (graphc --help)",
 }
 
@@ -319,6 +316,30 @@ PARALLEL = _names(
     "HCCL_WORLD_COMM_GROUP MCCL_WORLD_COMM_GROUP NCCL_WORLD_COMM_GROUP get_comm_name get_process_group_ranks",
 )
 
+#: What of `mindspore.graph` and `mindspore.utils` is left out.
+GRAPH = {
+    **_names(
+        "use a pass of your own (docs/adding-a-pass.md)", "CustomPassType register_custom_pass register_custom_backend"
+    ),
+    **_names(
+        "use @ops.custom for an op of your own (docs/custom-ops.md)",
+        "register_op_infer register_op_wrapper clear_op_infer clear_op_wrapper",
+    ),
+}
+_DETECTION = "use nothing in its place: it looks for faults of Ascend devices"
+UTILS = {
+    **_names(_DETECTION, "sdc_detect sdc_detect_start sdc_detect_stop get_sdc_detect_result stress_detect"),
+    **_names(
+        "use graphc.parallel: processes that disagree are errors (docs/parallel.md)",
+        "runtime_execution_order_check comm_exec_order_check",
+    ),
+    **_names(
+        "use ModelCheckpoint: there is no fault tolerance over processes", "ExitByRequest RSCPluginHandle TFTCommValue"
+    ),
+    "dryrun": "use `graphc mem`, which says what a step takes, and graphc.compile, which runs nothing",
+    "MsDispatchMode": "use print(step.graph), which says what was called",
+}
+
 #: By module or class of graphc's: name -> "use ...".
 INSTEAD: dict[str, dict[str, str]] = {
     "graphc": TOP,
@@ -332,6 +353,8 @@ INSTEAD: dict[str, dict[str, str]] = {
     "graphc.compat.boost": BOOST,
     "graphc.compat.lacking": PROFILER,
     "graphc.parallel": PARALLEL,
+    "graphc.graph": GRAPH,
+    "graphc.utils": UTILS,
     "graphc.nn": NN,
     "Cell": CELL,
     "graphc.ops": OPS,

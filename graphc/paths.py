@@ -245,6 +245,9 @@ MODULES: dict[str, tuple[str, ...]] = {
         "parameter tensor sparse_tensor jit_config mutable generator recompute lazy_inline",
         _TENSORS,
     ),
+    "mindspore.graph": (),
+    "mindspore.graph.api": ("graphc.compat.executor", "graphc", _TOP, "graphc.compat.gradients"),
+    **_within("mindspore.graph", "jit_config mutable lazy_inline no_inline", _TENSORS),
     "mindspore.common.np_dtype": ("graphc.compat.np_dtype",),
     **_within("mindspore.common", "_stub_tensor hook_handle", _STUBS),
     "mindspore.common.no_inline": (_TOP,),
@@ -274,6 +277,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.train.loss_scale_manager": ("graphc.amp",),
     "mindspore.train.serialization": ("graphc.checkpoint", "graphc.compat.saving", "graphc.compat.training", "graphc"),
     **_within("mindspore.train", "summary summary.summary_record", ("graphc.train",)),
+    **dict.fromkeys(("mindspore.onnx", "mindspore.onnx.onnx_export"), ("graphc.exports.named",)),
+    **dict.fromkeys(("mindspore.utils", "mindspore.utils.dlpack"), ("graphc.compat.exchange",)),
     "mindspore.profiler": ("graphc.compat.lacking",),
     "mindspore.communication": _PARALLEL,
     "mindspore.communication.management": _PARALLEL,
@@ -328,7 +333,8 @@ class Shadow(ModuleType):
 
     def __dir__(self) -> list[str]:
         providers = _providers(mindspore_name(self.__name__))
-        return sorted({n for provider in providers for n in dir(provider) if not n.startswith("_")})
+        names = (n for p in providers for n in getattr(p, "__all__", dir(p)))
+        return sorted({n for n in names if not n.startswith("_")})
 
     @property
     def __all__(self) -> list[str]:
@@ -422,7 +428,8 @@ def _nearest(module: str, name: str) -> str:
 
 def _left_out(module: str, name: str) -> str | None:
     """What to use for a name that a module of MODULES lacks on purpose."""
-    return next((use for path in (*MODULES[module], "graphc") if (use := instead(path, name))), None)
+    own = "graphc" + module.removeprefix("mindspore")
+    return next((use for path in (own, *MODULES[module], "graphc") if (use := instead(path, name))), None)
 
 
 class _Loader(Loader):

@@ -9,8 +9,10 @@ from graphc import dispatch, passes
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.exports.onnx_file import write
 from graphc.frames import clean
+from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.inputs import as_inputs
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tree import flatten
 from graphc.trace import trace
 
@@ -35,10 +37,7 @@ def export(net: Cell, *inputs: Any, file_name: str | Path, file_format: str = "O
 
 
 def _export(net: Any, inputs: tuple[Any, ...], file_name: Any, file_format: Any, kwargs: dict[str, Any]) -> Path:
-    if not isinstance(net, Cell):
-        raise ArgumentTypeError(f"export needs a Cell, got {type(net).__name__}", loc=user_loc())
-    if not isinstance(file_name, (str, Path)):
-        raise ArgumentTypeError(f"file_name is a path, got {type(file_name).__name__}", loc=user_loc())
+    checked(net, file_name)
     if file_format != "ONNX":
         known = (
             f"{file_format} is a format of MindSpore's own runtime"
@@ -58,8 +57,26 @@ def _export(net: Any, inputs: tuple[Any, ...], file_name: Any, file_format: Any,
             loc=user_loc(),
             help="leave it out: encryption, quantization and obfuscation are MindSpore's, for MINDIR",
         )
+    graph, params = inference_graph(net, inputs)
+    return write(onnx_path(file_name), graph, {id: p.storage for id, p in params.items()})
+
+
+def checked(net: Any, file_name: Any) -> None:
+    """ArgumentTypeError for a net that is no Cell, and a file name that is no path."""
+    if not isinstance(net, Cell):
+        raise ArgumentTypeError(f"export needs a Cell, got {type(net).__name__}", loc=user_loc())
+    if not isinstance(file_name, (str, Path)):
+        raise ArgumentTypeError(f"file_name is a path, got {type(file_name).__name__}", loc=user_loc())
+
+
+def onnx_path(file_name: str | Path) -> Path:
+    """The path with the suffix .onnx."""
     path = Path(file_name)
-    path = path if path.suffix == ".onnx" else path.with_name(f"{path.name}.onnx")
+    return path if path.suffix == ".onnx" else path.with_name(f"{path.name}.onnx")
+
+
+def inference_graph(net: Cell, inputs: tuple[Any, ...]) -> tuple[Graph, dict[int, Parameter]]:
+    """What `net(*inputs)` computes after net.set_train(False), and its parameters by node; its mode stays what it is."""
     leaves, structure = flatten((as_inputs(inputs), {}))
     modes = [(cell, cell.training) for _, cell in net.cells_and_names()]
     try:
@@ -72,4 +89,4 @@ def _export(net: Any, inputs: tuple[Any, ...], file_name: Any, file_format: Any,
     # ONNX has no such op of every version.
     chosen = [p for p in passes.PIPELINE if p is not passes.fuse_attention]
     graph = passes.run(traced.graph, chosen)[-1].graph
-    return write(path, graph, {id: p.storage for id, p in traced.params.items()})
+    return graph, traced.params

@@ -9,13 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from graphc.exports.onnx_model.model import model_of
+from graphc.exports.onnx_model.model import NAMES, Names, model_of
 from graphc.files import make_directory, write_atomic
 from graphc.ir import Graph
 
 
-def write(path: Path, graph: Graph, values: Mapping[int, np.ndarray[Any, np.dtype[Any]]]) -> Path:
-    """Write the model, complete or not at all; returns its path. `values` are by the ids of Param nodes, maybe more of them.
+def write(
+    path: Path,
+    graph: Graph,
+    values: Mapping[int, np.ndarray[Any, np.dtype[Any]]],
+    *,
+    names: Names = NAMES,
+    parameters_are_inputs: bool = False,
+) -> Path:
+    """Write the model, complete or not at all; returns its path. `values` are by the ids of Param nodes, maybe more of them; the
+    rest is as `model_of` has it.
 
     Raises what `model_of` raises, and OSError.
     """
@@ -24,6 +32,7 @@ def write(path: Path, graph: Graph, values: Mapping[int, np.ndarray[Any, np.dtyp
     except PackageNotFoundError:
         own = "unknown"
     params = [id for id in graph.inputs if graph.node(id).op.name == "Param"]
-    model = model_of(graph, {id: values[id] for id in params if id in values}, own)
+    known = {id: values[id] for id in params if id in values}
+    model = model_of(graph, known, own, names=names, parameters_are_inputs=parameters_are_inputs)
     make_directory(path.parent)
     return write_atomic(path, model.SerializeToString(deterministic=True))

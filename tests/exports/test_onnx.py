@@ -24,6 +24,7 @@ onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
 ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 reference_evaluator = pytest.importorskip("onnx.reference")
 
+from graphc.exports.named import export as named  # noqa: E402
 from graphc.exports.onnx_model.control import ROOMS  # noqa: E402
 from graphc.exports.onnx_model.model import model_of  # noqa: E402
 from graphc.exports.onnx_model.table import RULES  # noqa: E402
@@ -421,6 +422,61 @@ def test_arguments(tmp_path):
     step = graphc.compile(Scaled(), x)
     with pytest.raises(ArgumentValueError, match="about shared objects"):
         step.export(tmp_path / "a.onnx", parameters="file")
+
+
+class TwoDense(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Dense(4, 3), nn.Dense(3, 2)
+
+    def construct(self, x, y):
+        hidden = self.first(x)
+        return self.second(hidden) + y, hidden
+
+
+def test_inputs_and_results_have_the_users_names(tmp_path):
+    net, x, y = TwoDense(), RNG.normal(size=(2, 4)).astype(np.float32), np.ones((2, 2), np.float32)
+    expected = [r.asnumpy() for r in net(Tensor(x), Tensor(y))]
+    weights = {p.name: p.asnumpy() for p in net.get_parameters()}
+
+    def written(**options):
+        return session(named(net, Tensor(x), Tensor(y), file_name=tmp_path / "named", **options))
+
+    for run, inputs, results, given in (
+        (written(), ["x", "y"], ["result0", "result1"], ()),
+        (written(input_names=["a"], output_names=["p"]), ["a", "y"], ["p", "result1"], ()),
+        (written(input_names=["a", "b"], output_names=["p", "q"]), ["a", "b"], ["p", "q"], ()),
+        # A name that another input or result has already gets a number there.
+        (written(input_names=["y"]), ["y", "y_2"], ["result0", "result1"], ()),
+        (written(keep_initializers_as_inputs=True), ["x", "y"], ["result0", "result1"], ()),
+        (written(export_params=False), ["x", "y", *weights], ["result0", "result1"], weights),
+    ):
+        assert ([i.name for i in run.get_inputs()], [o.name for o in run.get_outputs()]) == (inputs, results)
+        made = run.run(None, dict(zip(inputs, (x, y), strict=False)) | {n: weights[n] for n in given})
+        for one, other in zip(made, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5)
+    kept = written(keep_initializers_as_inputs=True)
+    assert [i.name for i in kept.get_overridable_initializers()] == list(weights)
+    zeros = {n: np.zeros_like(w) for n, w in weights.items()}
+    np.testing.assert_array_equal(kept.run(None, {"x": x, "y": y, **zeros})[0], y)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"input_names": ("a",)}, ArgumentTypeError, "input_names is a list of names, got \\('a',\\)"),
+        ({"output_names": [1]}, ArgumentTypeError, "output_names is a list of names"),
+        ({"input_names": ["a", "b", "c"]}, ArgumentValueError, "input_names has 3 names, there are 2"),
+        ({"input_names": ["a", "a"]}, ArgumentValueError, "'a' names 2"),
+        ({"output_names": ["first.weight"]}, ArgumentValueError, "'first.weight' names 2"),
+        ({"dynamic_axes": {"x": {0: "n"}}}, ArgumentValueError, "no dynamic_axes"),
+    ],
+)
+def test_names_that_cannot_be(options, error, message, tmp_path):
+    with pytest.raises(error, match=message) as caught:
+        named(TwoDense(), np.ones((2, 4), np.float32), np.ones((2, 2), np.float32), file_name=tmp_path / "a", **options)
+    assert caught.value.loc.file.endswith("test_onnx.py")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_command(tmp_path, capsys, monkeypatch):

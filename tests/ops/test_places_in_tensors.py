@@ -7,6 +7,7 @@ import pytest
 
 import graphc
 from graphc import ArgumentTypeError, ArgumentValueError, Parameter, Tensor, nn, ops
+from graphc.compat import exchange
 from graphc.errors import DTypeError, ShapeError
 
 X = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
@@ -238,6 +239,9 @@ def test_what_a_tensor_says_of_itself():
     assert (x.hooks(), ops.view_as(x, Tensor(np.zeros(6))).shape) == ([], (6,))
     assert (ops.is_nonzero(f(2)), ops.is_nonzero(Tensor(False))) == (True, False)
     assert (Tensor.from_dlpack(x.to_dlpack()).asnumpy() == X).all()
+    assert (exchange.from_dlpack(exchange.to_dlpack(x)).asnumpy() == X).all()
+    with pytest.raises(ArgumentTypeError, match="to_dlpack: expected a Tensor, got ndarray"):
+        exchange.to_dlpack(X)
     assert bool(x.allclose(x + 1e-9))
     assert (i(12, 7).gcd(i(8, 7)).tolist(), i(4, 6).lcm(i(6, 0)).tolist()) == ([4, 7], [12, 0])
     p = Parameter(X, name="p")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphc.errors import ExportError, MissingPackageError, in_words, user_loc
 from graphc.exports.onnx_model.control import translate
@@ -16,16 +16,33 @@ from graphc.ir import Graph, Node, TensorType, Value
 OPSET, IR = 20, 9
 #: Protocol buffers hold no more.
 _MOST = 2**31 - 2**20
+
+
+class Names(NamedTuple):
+    """What the user calls the first inputs and results, in order."""
+
+    inputs: Sequence[str] = ()
+    results: Sequence[str] = ()
+
+
+NAMES = Names()
 #: Key of the model's metadata under which stands, as JSON, the name of every new state -> the input it is for.
 STATE = "graphc.state"
 
 
-def model_of(graph: Graph, values: Mapping[int, Array], version: str) -> Any:
+def model_of(
+    graph: Graph,
+    values: Mapping[int, Array],
+    version: str,
+    *,
+    names: Names = NAMES,
+    parameters_are_inputs: bool = False,
+) -> Any:
     """The checked onnx.ModelProto of a graph; `values` are those of its Param nodes by id, all or none.
 
     Inputs are the graph's. If it updates parameters, all of them are inputs, too, with `values` as their defaults, and there is
-    a result NAME.next for each that is updated; otherwise they are constants. Raises ExportError GC193 with the user's line for
-    what has no rule, MissingPackageError without the package onnx.
+    a result NAME.next for each that is updated; otherwise they are constants, unless `parameters_are_inputs`. Raises ExportError
+    GC193 with the user's line for what has no rule, MissingPackageError without the package onnx.
     """
     onnx = _package()
     size = sum(v.nbytes for v in values.values())
@@ -36,16 +53,19 @@ def model_of(graph: Graph, values: Mapping[int, Array], version: str) -> Any:
             help="step.export writes a library",
         )
     w = Writer(Body(graph.name))
-    state = bool(graph.updates) or not values
+    state = parameters_are_inputs or bool(graph.updates) or not values
+    # The user's first: of the others one that is the same gets a number.
+    named_inputs, named_results = (iter([w.name(n) for n in own]) for own in (names.inputs, names.results))
     scope: Scope = {}
     defaults: dict[str, Array] = {}
     for node in map(graph.node, graph.inputs):
-        name = scope[Value(node.id)] = w.name(node.name or f"input_{node.id}")
+        own = next(named_inputs, None) if node.op.name == "Input" else None
+        name = scope[Value(node.id)] = own or w.name(node.name or f"input_{node.id}")
         if node.op.name == "Param" and node.id in values:
             defaults[name] = values[node.id]
         if node.op.name == "Input" or state:
             w.body.inputs.append((name, _checked(node)))
-    results = [(w.name(_result_name(r.name)), r.value) for r in graph.results]
+    results = [(next(named_results, None) or w.name(_result_name(r.name)), r.value) for r in graph.results]
     nexts = [(w.name(f"{scope[Value(u.param)]}.next"), u) for u in graph.updates]
     translate(w, graph, scope)
     for name, value in [*results, *((name, u.value) for name, u in nexts)]:
