@@ -43,13 +43,7 @@ OPS = {
         " csr_tensor_get_indptr csr_tensor_get_values row_tensor_get_dense_shape row_tensor_get_indices row_tensor_get_values",
     ),
     **_names(_CACHES, "MapCacheIdx MapUniform Merge make_map_parameter ComputeAccidentalHits"),
-    **_names(
-        _OPTIMIZER,
-        "AdamNoUpdateParam FusedAdaFactorWithGlobalNorm FusedSparseAdam FusedSparseFtrl FusedSparseLazyAdam"
-        " FusedSparseProximalAdagrad FusedWeightScaleApplyMomentum SparseApplyAdadelta SparseApplyAdagrad"
-        " SparseApplyAdagradV2 SparseApplyFtrl SparseApplyFtrlV2 SparseApplyProximalAdagrad SparseApplyRMSProp LARSUpdate"
-        " ApplyAdagradDA",
-    ),
+    "FusedWeightScaleApplyMomentum": _OPTIMIZER,
     # ---- more than one process
     **_names(
         _GROUPS,
