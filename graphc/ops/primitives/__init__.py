@@ -17,12 +17,14 @@ from graphc.ops.primitives.float_status import *
 from graphc.ops.primitives.fused import *
 from graphc.ops.primitives.gradients import *
 from graphc.ops.primitives.images import *
+from graphc.ops.primitives.layouts import *
 from graphc.ops.primitives.linear_algebra import *
 from graphc.ops.primitives.loops import *
 from graphc.ops.primitives.losses import *
 from graphc.ops.primitives.network import *
 from graphc.ops.primitives.optimizers import *
 from graphc.ops.primitives.outside import *
+from graphc.ops.primitives.patches import *
 from graphc.ops.primitives.pooling import *
 from graphc.ops.primitives.products import *
 from graphc.ops.primitives.pulled import *
