@@ -73,7 +73,7 @@ OPS = {
     # ---- kernels and compilers of one's own
     **_names(
         _GENERATED,
-        "AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp Custom CustomOpBuilder CustomRegOp DataType PyExecute PyFunc TBERegOp"
+        "AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp CustomOpBuilder CustomRegOp DataType PyExecute TBERegOp"
         " _ms_pyfunc custom_info_register get_vm_impl_fn kernel ms_kernel vm_impl_registry",
     ),
     **_names(_PYTHON, "GeSwitch geswitch switch switch_layer"),

@@ -28,6 +28,7 @@ from graphc.ops.primitives.patches import *
 from graphc.ops.primitives.pooling import *
 from graphc.ops.primitives.products import *
 from graphc.ops.primitives.pulled import *
+from graphc.ops.primitives.python import *
 from graphc.ops.primitives.recurrent import *
 from graphc.ops.primitives.reduction import *
 from graphc.ops.primitives.resizing import *
