@@ -66,8 +66,7 @@ OPS = {
     ),
     **_names(
         _COMPILED,
-        "ApplyRotaryPosEmb GroupTopk add_layer_norm add_rms_norm moe_distribute_combine moe_distribute_dispatch"
-        " moe_init_routing_v2 moe_token_permute moe_token_unpermute rotary_position_embedding",
+        "ApplyRotaryPosEmb GroupTopk moe_distribute_combine moe_distribute_dispatch moe_init_routing_v2",
     ),
     **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell DynamicGRUV2 DynamicRNN"),
     # ---- kernels and compilers of one's own
@@ -87,20 +86,12 @@ OPS = {
         " iter_converter hastype mixed_precision_cast prim_arg_register recompute_block ref_to_embed"
         " tensor_operator_registry array_reduce reduced_shape",
     ),
-    # ---- complex results
-    "MatrixLogarithm": "use scipy.linalg.logm of x.asnumpy(): the result is complex, and there is no gradient",
     # ---- others
-    "ParameterizedTruncatedNormal": "use initializer.TruncatedNormal, or ops.TruncatedNormal",
     "DumpGradient": "use ops.HookBackward or step.dump()",
     "TensorDump": "use step.dump(), or ops.Print",
     "RNNTLoss": "use ops.ctc_loss: there is no loss of a transducer",
-    **_names(
-        "use FractionalMaxPoolWithFixedKsize, or ops.fractional_max_pool2d", "FractionalMaxPool FractionalAvgPool"
-    ),
-    **_names("use NonMaxSuppressionV3 for each class", "CombinedNonMaxSuppression NonMaxSuppressionWithOverlaps"),
     "rotated_iou": "use ops.iou: boxes stand upright",
     "SampleDistortedBoundingBoxV2": "use dataset.vision.RandomResizedCrop",
-    "ScaleAndTranslate": "use ops.grid_sample with ops.affine_grid",
     "merge": _PYTHON,
     "tensordump": "use step.dump(), or ops.Print",
     **_names("use ops.grad, ops.GradOperation, or ops.vmap", "_Grad _Vmap"),

@@ -6,6 +6,7 @@ left out, with a line on stderr. `tests/ops/test_rare_primitives.py` evaluates t
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from typing import Any
@@ -30,6 +31,9 @@ WORDS = i([[1, 2, 1, 2, 5, 1, 2], [9, 3, 9, 5, 4, 1, 5]], [[4, 8, 6, 4, 5, 6, 4]
 SCORES = DRAWS.rand(2, 2, 10).astype(np.float32)
 OFFSETS = [f([0.5, -0.5], [0, 0]), f([-1, 1], [0.3, 0.9]), f([9, 1], [1.2, 3.6])]
 AXES = i(0, 1, 2, 3, -1, -2, -3, -4, 5, -6)
+OVERLAPS, MARKS = DRAWS.rand(6, 6).astype(np.float32), f(0.1, 0.9, 0.9, 0.3, 0.5, 0.7)
+BOXES = np.sort(DRAWS.rand(2, 7, 3, 2, 2).astype(np.float32) * 1.5 - 0.2, -2).reshape(2, 7, 3, 4)
+CHANCES = DRAWS.rand(2, 7, 3).astype(np.float32)
 
 CASES: dict[str, list[Any]] = {
     **{
@@ -66,6 +70,38 @@ CASES: dict[str, list[Any]] = {
     "P.ParallelConcat()((a, b))": [f([0, 1]), f([2, 3])],
     "P.ParallelConcat()([a])": [i([[0, 1]])],
     **{f"P.NoRepeatNGram({n})(a, b)": [WORDS, SCORES] for n in (1, 2, 3)},
+    **{
+        f"P.ScaleAndTranslate('{kernel}', {aa})(a, T([{size}], ms.int32), T([{scale}]), T([{move}]))": [IMAGE]
+        for kernel in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic")
+        for aa, size, scale, move in (
+            (True, "4, 3", "1.3, 0.6", "0.5, -0.2"),
+            (False, "3, 7", "0.4, 1.7", "0.0, 1.3"),
+        )
+    },
+    "P.ScaleAndTranslate()(a, T([2, 2], ms.int32), T([1.0, 1.0]), T([1.0, 1.0]))": [IMAGE.astype(np.int32)],
+    **{
+        f"P.NonMaxSuppressionWithOverlaps()(a, b, whole({most}), number({t}), number({s}))": [
+            OVERLAPS,
+            MARKS,
+        ]
+        for most, t, s in ((6, 0.5, 0.0), (2, 0.5, 0.0), (0, 0.5, 0.1), (6, 0.2, 0.4), (6, 0.9, 0.9))
+    },
+    **{
+        f"P.CombinedNonMaxSuppression({a}, {b})(a, b, whole({e}), whole({n}), number({t}), number(0.1))": [
+            BOXES[..., :q, :],
+            CHANCES,
+        ]
+        for a, b, e, n, t, q in (
+            (False, True, 3, 5, 0.5, 1),
+            (False, False, 2, 12, 0.3, 3),
+            (True, False, 2, 12, 0.3, 3),
+            (True, True, 4, 4, 0.0, 1),
+            (False, False, 9, 20, 1.0, 3),
+        )
+    },
+    "P.MatrixLogarithm()(a)": [np.array([[1 + 2j, 2 + 1j], [4 + 1j, 5 + 2j]], np.complex64)],
+    "P.MatrixLogarithm()(a)  # complex128": [np.array([[[2, 1], [0, 3j]], [[1, 0.5j], [0.25, -2]]], np.complex128)],
+    "P.MatrixLogarithm()(a)  # none": [np.zeros((0, 2, 2), np.complex64)],
     "P.NoRepeatNGram(2)(a, b)  # float16": [WORDS, SCORES.astype(np.float16)],
 }
 
@@ -79,6 +115,8 @@ def results(made: Any) -> list[Any]:
 def function(name: str, primitives: Any, framework: Any) -> Any:
     """The case as a function of its operands, in either framework."""
     scope = {"P": primitives, "T": framework.Tensor, "ms": framework, "np": np}
+    for name_, dtype in (("whole", framework.int32), ("number", framework.float32)):
+        scope[name_] = functools.partial(framework.Tensor, dtype=dtype)
     return eval(f"lambda {', '.join('abcdef'[: len(CASES[name])])}: {name}", scope)
 
 

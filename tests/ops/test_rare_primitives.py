@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from graphc.ops import primitives
 from tests.data.ms_rare import CASES, function, results
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_rare.json").read_text())
+#: What no compiled Cell has.
+EAGER = ("WithOverlaps", "MatrixLogarithm")
 
 
 def test_every_case_is_recorded():
@@ -32,7 +35,7 @@ class Of(nn.Cell):
 @pytest.mark.parametrize("name", CASES)
 def test_as_mindspore(name):
     f, operands = function(name, primitives, graphc), [Tensor(x) for x in CASES[name]]
-    for made in (f(*operands), Of(f)(*operands)):
+    for made in (f(*operands), *(() if any(n in name for n in EAGER) else (Of(f)(*operands),))):
         for got, wanted in zip(results(made), RECORDED[name], strict=True):
             assert (list(got.shape), str(got.dtype)) == (wanted["shape"], wanted["dtype"])
             np.testing.assert_allclose(got.ravel().astype(np.float64), wanted["values"], rtol=2e-5, atol=1e-5)
@@ -114,3 +117,75 @@ def test_slices_are_added_to_a_parameter():
 def test_what_does_not_fit_is_said(call, error, says):
     with pytest.raises(error, match=says):
         call(ops.ones((2, 3, 4)))
+
+
+def pooled(x, rows, columns, overlapping, best):
+    """Windows between borders, by NumPy."""
+    more = 1 if overlapping else 0
+    parts = [
+        [best(x[:, a : b + more, c : d + more], axis=(1, 2)) for c, d in itertools.pairwise(columns)]
+        for a, b in itertools.pairwise(rows)
+    ]
+    return np.array(parts).transpose(2, 0, 1, 3)
+
+
+@pytest.mark.parametrize("overlapping", [False, True])
+@pytest.mark.parametrize("pseudo", [False, True])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_windows_have_two_sizes(overlapping, pseudo, deterministic):
+    x = np.random.default_rng(0).standard_normal((2, 11, 17, 3)).astype(np.float32)
+    for name, best in (("Max", np.max), ("Avg", np.mean)):
+        op = getattr(ops, f"Fractional{name}Pool")([1.0, 1.4, 2.3, 1.0], pseudo, overlapping, deterministic)
+        runs = []
+        for call in (op, Of(op), op, Of(op)):
+            made, rows, columns = (a.asnumpy() for a in call(Tensor(x)))
+            runs.append((*rows, *columns))
+            assert (rows.dtype, columns.dtype, len(rows), len(columns)) == (np.int64, np.int64, 8, 8)
+            for borders, end in ((rows, 11), (columns, 17)):
+                assert (borders[0], borders[-1]) == (0, end)
+                assert set(np.diff(borders)) <= {end // 7, end // 7 + 1} or (pseudo and np.diff(borders).min() > 0)
+            np.testing.assert_allclose(made, pooled(x, rows, columns, overlapping, best), rtol=1e-5, atol=1e-6)
+        assert (len(set(runs)) == 1) == deterministic
+
+
+def test_borders_are_those_of_the_seeds():
+    x = Tensor(np.arange(64, dtype=np.int64).reshape(1, 8, 8, 1) - 40)
+    first, again, other = (
+        ops.FractionalAvgPool([1.0, 1.5, 1.5, 1.0], deterministic=True, seed=3, seed2=s)(x) for s in (4, 4, 5)
+    )
+    assert first[1].asnumpy().tolist() == again[1].asnumpy().tolist()
+    assert any(a.asnumpy().tolist() != b.asnumpy().tolist() for a, b in zip(first[1:], other[1:], strict=True))
+    made, rows, columns = (a.asnumpy() for a in first)
+    wanted = np.trunc(pooled(x.asnumpy().astype(np.float64), rows, columns, False, np.mean))
+    np.testing.assert_array_equal(made, wanted)
+    whole = ops.FractionalMaxPool([1.0, 1.0, 8.0, 1.0])(x)
+    assert whole[0].asnumpy()[0, :, 0, 0].tolist() == list(range(-33, 31, 8))
+
+
+def test_the_gradient_of_fractional_pooling():
+    x = Tensor(np.random.default_rng(1).permutation(49).astype(np.float32).reshape(1, 7, 7, 1))
+    largest, mean = (
+        getattr(ops, f"Fractional{n}Pool")([1.0, 1.5, 2.5, 1.0], deterministic=True, seed=1) for n in ("Max", "Avg")
+    )
+    grad = graphc.grad(lambda x: largest(x)[0].sum())(x).asnumpy()
+    assert set(x.asnumpy()[grad == 1]) == set(largest(x)[0].asnumpy().ravel())
+    assert set(grad.ravel()) == {0, 1}
+    _, rows, columns = (a.asnumpy() for a in mean(x))
+    wanted = 1 / np.outer(np.repeat(np.diff(rows), np.diff(rows)), np.repeat(np.diff(columns), np.diff(columns)))
+    np.testing.assert_allclose(graphc.grad(lambda x: mean(x)[0].sum())(x).asnumpy()[0, :, :, 0], wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "more", "error", "says"),
+    [
+        ([1.0, 2.0, 2.0], {}, graphc.ArgumentValueError, "pooling_ratio must be"),
+        ([1.0, 0.5, 2.0, 1.0], {}, graphc.ArgumentValueError, "at least 1"),
+        ([1.0, 2, 2.0, 1.0], {}, graphc.ArgumentTypeError, "a list of floats"),
+        ([1.0, 9.0, 2.0, 1.0], {}, graphc.ArgumentValueError, "leaves none"),
+        ([1.0, 2.0, 2.0, 1.0], {"seed": 3}, graphc.ArgumentValueError, "must be 0 unless deterministic"),
+        ([1.0, 2.0, 2.0, 1.0], {"deterministic": True, "seed": 0.5}, graphc.ArgumentTypeError, "a seed must be an int"),
+    ],
+)
+def test_ratios_that_do_not_fit_are_said(ratio, more, error, says):
+    with pytest.raises(error, match=says):
+        ops.FractionalMaxPool(ratio, **more)(ops.ones((1, 4, 4, 1)))
