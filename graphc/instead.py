@@ -68,7 +68,7 @@ OPS = {
         _COMPILED,
         "ApplyRotaryPosEmb GroupTopk moe_distribute_combine moe_distribute_dispatch moe_init_routing_v2",
     ),
-    **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell DynamicGRUV2 DynamicRNN"),
+    **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell"),
     # ---- kernels and compilers of one's own
     **_names(
         _GENERATED,

@@ -349,7 +349,20 @@ PRIMITIVES = {
     and issubclass(made, Primitive)
     and hasattr(made, "attributes")
 }
-OTHERS = {9: 7, "NCHW": "NHWC", "NCDHW": "NDHWC", None: 7, False: True, 1: 0, 3: 2, (1, 1): (1, 0)}
+OTHERS = {
+    9: 7,
+    "NCHW": "NHWC",
+    "NCDHW": "NDHWC",
+    None: 7,
+    False: True,
+    1: 0,
+    3: 2,
+    (1, 1): (1, 0),
+    -1.0: 2.0,
+    "tanh": "relu",
+    "LSTM": "GRU",
+    "UNIDIRECTIONAL": "BIDIRECTIONAL",
+}
 
 
 @pytest.mark.parametrize("name", PRIMITIVES)

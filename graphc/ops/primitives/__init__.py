@@ -12,6 +12,7 @@ from graphc.ops.primitives.attention import *
 from graphc.ops.primitives.collective import *
 from graphc.ops.primitives.counts import *
 from graphc.ops.primitives.ctc import *
+from graphc.ops.primitives.device_recurrent import *
 from graphc.ops.primitives.draws import *
 from graphc.ops.primitives.float_status import *
 from graphc.ops.primitives.fused import *
