@@ -13,7 +13,7 @@ from graphc.ops.functional.core import call
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.scattering import with_elements
 from graphc.ops.primitives.network import pair_of
-from graphc.ops.tensor.primitive import REQUIRED, Hint, Only, declare
+from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 # ---- layouts
@@ -97,7 +97,7 @@ DepthwiseConv2dNative = declare(
     pad=0,
     stride=1,
     dilation=1,
-    group=Hint(1),
+    group=Only(1),
 )
 
 # ---- bits and words
