@@ -42,14 +42,8 @@ OPS = {
         " coo_tensor_get_indices coo_tensor_get_values csr_tensor_get_dense_shape csr_tensor_get_indices"
         " csr_tensor_get_indptr csr_tensor_get_values row_tensor_get_dense_shape row_tensor_get_indices row_tensor_get_values",
     ),
-    **_names(_CACHES, "MapCacheIdx MapUniform Merge make_map_parameter ComputeAccidentalHits"),
-    **_names(
-        _OPTIMIZER,
-        "AdamNoUpdateParam FusedAdaFactorWithGlobalNorm FusedSparseAdam FusedSparseFtrl FusedSparseLazyAdam"
-        " FusedSparseProximalAdagrad FusedWeightScaleApplyMomentum SparseApplyAdadelta SparseApplyAdagrad"
-        " SparseApplyAdagradV2 SparseApplyFtrl SparseApplyFtrlV2 SparseApplyProximalAdagrad SparseApplyRMSProp LARSUpdate"
-        " ApplyAdagradDA",
-    ),
+    **_names(_CACHES, "MapCacheIdx MapUniform Merge make_map_parameter"),
+    "FusedWeightScaleApplyMomentum": _OPTIMIZER,
     # ---- more than one process
     **_names(
         _GROUPS,
@@ -72,14 +66,13 @@ OPS = {
     ),
     **_names(
         _COMPILED,
-        "ApplyRotaryPosEmb GroupTopk add_layer_norm add_rms_norm moe_distribute_combine moe_distribute_dispatch"
-        " moe_init_routing_v2 moe_token_permute moe_token_unpermute rotary_position_embedding NoRepeatNGram",
+        "ApplyRotaryPosEmb GroupTopk moe_distribute_combine moe_distribute_dispatch moe_init_routing_v2",
     ),
-    **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell DynamicGRUV2 DynamicRNN"),
+    **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell"),
     # ---- kernels and compilers of one's own
     **_names(
         _GENERATED,
-        "AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp Custom CustomOpBuilder CustomRegOp DataType PyExecute PyFunc TBERegOp"
+        "AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp CustomOpBuilder CustomRegOp DataType PyExecute TBERegOp"
         " _ms_pyfunc custom_info_register get_vm_impl_fn kernel ms_kernel vm_impl_registry",
     ),
     **_names(_PYTHON, "GeSwitch geswitch switch switch_layer"),
@@ -93,28 +86,12 @@ OPS = {
         " iter_converter hastype mixed_precision_cast prim_arg_register recompute_block ref_to_embed"
         " tensor_operator_registry array_reduce reduced_shape",
     ),
-    # ---- complex results
-    "MatrixLogarithm": "use scipy.linalg.logm of x.asnumpy(): the result is complex, and there is no gradient",
     # ---- others
-    "DataFormatDimMap": "use layouts with channels first: there are no others",
-    "DataFormatVecPermute": "use layouts with channels first: there are no others",
-    "ParameterizedTruncatedNormal": "use initializer.TruncatedNormal, or ops.TruncatedNormal",
-    "ScatterNonAliasingAdd": "use ops.TensorScatterAdd",
     "DumpGradient": "use ops.HookBackward or step.dump()",
     "TensorDump": "use step.dump(), or ops.Print",
     "RNNTLoss": "use ops.ctc_loss: there is no loss of a transducer",
-    "DepthwiseConv2dNative": "use ops.Conv2D(..., group=channels)",
-    **_names("use ops.unfold", "ExtractImagePatches ExtractVolumePatches"),
-    **_names("use a slice x[..., a:b, c:d]", "ExtractGlimpse"),
-    **_names(
-        "use FractionalMaxPoolWithFixedKsize, or ops.fractional_max_pool2d", "FractionalMaxPool FractionalAvgPool"
-    ),
-    **_names("use NonMaxSuppressionV3 for each class", "CombinedNonMaxSuppression NonMaxSuppressionWithOverlaps"),
     "rotated_iou": "use ops.iou: boxes stand upright",
-    "ParallelConcat": "use ops.concat",
-    "CompareAndBitpack": "use numpy.packbits of (x > threshold).asnumpy()",
     "SampleDistortedBoundingBoxV2": "use dataset.vision.RandomResizedCrop",
-    "ScaleAndTranslate": "use ops.grid_sample with ops.affine_grid",
     "merge": _PYTHON,
     "tensordump": "use step.dump(), or ops.Print",
     **_names("use ops.grad, ops.GradOperation, or ops.vmap", "_Grad _Vmap"),

@@ -349,7 +349,7 @@ PRIMITIVES = {
     and issubclass(made, Primitive)
     and hasattr(made, "attributes")
 }
-OTHERS = {9: 7, "NCHW": "NHWC", "NCDHW": "NDHWC", None: 7, False: True, 1: 0, (1, 1): (1, 0)}
+OTHERS = {9: 7, None: 7, False: True, 1: 0, 3: 2, (1, 1): (1, 0), -1.0: 2.0}  # Of texts any other.
 
 
 @pytest.mark.parametrize("name", PRIMITIVES)
@@ -360,7 +360,7 @@ def test_attributes_of_primitives(name):
     for key, default in made.attributes.items():
         if isinstance(default, Only):
             with pytest.raises(ArgumentValueError, match=rf"\[GC112\] {name}: {key}="):
-                made(**required, **{key: OTHERS[default.value]})
+                made(**required, **{key: OTHERS.get(default.value, "other")})
             made(**required, **{key: default.value})
         elif isinstance(default, Hint):
             made(**required, **{key: not default.value})
@@ -369,6 +369,7 @@ def test_attributes_of_primitives(name):
 def test_a_hint_says_how():
     assert {k for p in PRIMITIVES.values() for k, v in p.attributes.items() if isinstance(v, Hint)} <= {
         "use_locking", "use_lock", "check_index_bound", "maxlen", "inner_precise", "ignore_longer_outputs_than_inputs",
+        "is_training",
     }  # fmt: skip
 
 

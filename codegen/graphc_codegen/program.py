@@ -166,16 +166,18 @@ class UserFunction:
     """A user's function that a "custom" kernel calls: jitted by Numba, or plain Python for the checked mode only.
 
     It gets arrays, then the `constants`. It `returns` its results, or it writes them into its last arrays. Two of one `name`
-    in a program are the same function.
+    in a program are the same function, unless they have a number in `python`: those are plain Python that the step calls back,
+    with arrays that are theirs to keep.
     """
 
     name: str
     function: Any
     returns: bool = True
     constants: tuple[int | float | bool | str | tuple[Any, ...], ...] = ()
+    python: int = 0
 
     def __repr__(self) -> str:
-        return f"UserFunction({self.name!r}, {self.returns}, {self.constants!r})"
+        return f"UserFunction({self.name!r}, {self.returns}, {self.constants!r}, {self.python})"
 
 
 #: What a named kernel may have as parameter.

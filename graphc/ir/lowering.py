@@ -186,8 +186,12 @@ class CallBuilder(Protocol):
         constants: tuple[Any, ...],
         inputs: Sequence[Operand],
         outputs: Sequence[Operand],
+        python: int = 0,
     ) -> None:
-        """A user's own function, of an op of this name; it returns its results, or writes into its last arguments."""
+        """A user's own function, of an op of this name; it returns its results, or writes into its last arguments.
+
+        python: the number of one that is called back as plain Python.
+        """
         ...
 
     def fill(self, target: Operand, value: float) -> None:

@@ -147,12 +147,13 @@ class Calls:
         constants: tuple[Any, ...],
         inputs: Sequence[Operand],
         outputs: Sequence[Operand],
+        python: int = 0,
     ) -> None:
         """A user's own function, of an op of this name: see `UserFunction`."""
         if not any(x.type.size for x in outputs):
             return
         params = (
-            ("function", UserFunction(name, function, returns, constants)),
+            ("function", UserFunction(name, function, returns, constants, python)),
             ("inputs", tuple((x.type.dtype, x.type.shape) for x in inputs)),
             ("outputs", tuple((x.type.dtype, x.type.shape) for x in outputs)),
         )

@@ -1,7 +1,9 @@
-"""Compiles users' functions for "custom" kernels with Numba."""
+"""Compiles users' functions for "custom" kernels with Numba; plain Python ones are called back."""
 
 from __future__ import annotations
 
+import ctypes
+import math
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen.errors import KernelError
-from graphc_codegen.kernels.custom import declared, entry_name
+from graphc_codegen.kernels.custom import apply, declared, entry_name
 from graphc_codegen.object_code.loading import Imported
 from graphc_codegen.object_code.numba_step import COMPILING
 from graphc_codegen.program import NamedKernel, Program, UserFunction, is_custom
@@ -41,11 +43,38 @@ def compile_functions(program: Program) -> dict[str, Imported]:
 
 def _compiled(p: dict[str, Any]) -> Imported:
     function: UserFunction = p["function"]
+    if function.python:
+        return _called_back(function, p)
     if not hasattr(function.function, "nopython_signatures"):
         raise KernelError(function.name, "is no function that numba.njit has made; only the checked mode runs it")
     arrays = declared(p)
     with COMPILING:
         return _jitted(function, p, arrays)
+
+
+def _called_back(function: UserFunction, p: dict[str, Any]) -> Imported:
+    """An entry by Numba's convention that calls a Python function, whose exception `failure` of the function keeps."""
+    arrays = declared(p)
+
+    def call(_made: int, _raised: int, *addresses: int) -> int:
+        try:
+            apply(
+                function, function.function, p, [_at(a, d, s) for a, (d, s, _) in zip(addresses, arrays, strict=True)]
+            )
+        except BaseException as error:
+            function.function.failure = error
+            return 1
+        return 0
+
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * (2 + len(arrays)))(call)
+    return Imported(ctypes.cast(entry, ctypes.c_void_p).value or 0, entry)
+
+
+def _at(address: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[Any]]:
+    """The array at an address."""
+    size = dtype.itemsize * math.prod(shape)
+    memory: Any = (ctypes.c_char * size).from_address(address) if size else b""
+    return np.frombuffer(memory, dtype).reshape(shape)
 
 
 def _jitted(function: UserFunction, p: dict[str, Any], arrays: Sequence[Declared]) -> Imported:

@@ -26,6 +26,8 @@ def failed(call: Call, arrays: Sequence[Any]) -> KernelError:
     apart = [a if role == "in" else np.zeros_like(a) for a, role in zip(arrays, roles, strict=True)]
     try:
         if is_custom(kernel):
+            if p["function"].python:
+                raise p["function"].function.failure
             apply(p["function"], p["function"].function, p, apart)
         else:
             emitter.twin(p, *apart)

@@ -6,13 +6,10 @@ from typing import Any
 
 from graphc import ops
 from graphc.arguments import only
-from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
-from graphc.ops.functional.conv import same_pad
-from graphc.ops.functional.padding import bordered
+from graphc.ops.functional.patches import patches
 from graphc.ops.functional.resizing import MODES
-from graphc.ops.functional.sliding import windows_over
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
@@ -105,16 +102,7 @@ class Unfold(Cell):
 
     def construct(self, input_x: Any) -> Tensor:
         x = as_tensor(input_x, "Unfold: input_x")
-        if x.ndim != 4:
-            raise ShapeError(f"Unfold: x is {x.tensor_type}, expected [N, C, H, W]", loc=user_loc())
-        pads = (0, 0, 0, 0)
-        if self.padding == "same":
-            pads = same_pad((x.shape[2], x.shape[3]), self.ksizes, self.strides, self.rates)
-        n, channels = x.shape[:2]
-        w = windows_over("Unfold", x.shape[2:], self.ksizes, self.strides, (pads[:2], pads[2:]), self.rates)
-        x = bordered(x, [(0, 0), (0, 0), *w.ends])
-        taps = [part for rows in w.seen(x, 2, 0) for part in w.seen(rows, 3, 1)]
-        return ops.reshape(ops.stack(taps, 1), (n, channels * len(taps), *w.counts))
+        return patches("Unfold", x, self.ksizes, self.strides, self.rates, self.padding)
 
 
 class Upsample(Cell):

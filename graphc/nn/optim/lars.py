@@ -10,6 +10,7 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.optim.base import Optimizer
 from graphc.nn.optim.sharding import refuse_cut_layers
+from graphc.ops.primitives import LARSUpdate
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 
@@ -65,11 +66,9 @@ class LARS(Optimizer):
             return gradient
         weight = self.parameters[index]
         decay = decay / self.loss_scale
-        w_norm, g_norm = (ops.sqrt(ops.reduce_sum(ops.square(x))) for x in (weight, gradient))
-        trust = self.coefficient * w_norm / (g_norm + decay * w_norm + self.epsilon)
-        if lr is not None:
-            trust = ops.minimum(trust / lr, 1.0)
-        return trust * (gradient + decay * weight)
+        squares = (ops.reduce_sum(ops.square(x)) for x in (weight, gradient))
+        made: Tensor = LARSUpdate(self.epsilon, self.coefficient, self.use_clip)(weight, gradient, *squares, decay, lr)
+        return made
 
 
 __all__ = ["LARS"]

@@ -33,6 +33,7 @@ from graphc.ops.declared import (  # noqa: F401
     parts,
     peers,
     pooling,
+    python_call,
     random,
     reduce,
     scan,

@@ -16,6 +16,7 @@ from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Types
 from graphc.ir.types import COMPLEX, FLOATS
 from graphc.ops.declared.complex import WHOLE, complexes
+from graphc.ops.declared.packages import scipy_part
 from graphc.ops.declared.rules import Array, check_dtype, floats, matrix_product, turned
 
 _DTYPES = ("float32", "float64")
@@ -327,4 +328,29 @@ op(
         Sample((floats(0, 2, 2),)),
     ],
     doc="e^x = 1 + x + x x / 2 + ... of square matrices",
+)
+
+
+# ---- the logarithm
+
+
+def _log_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    _matrices("MatrixLogarithm", types[0], square=True, dtypes=COMPLEX)
+    return (types[0],)
+
+
+def _log(x: Array) -> Array:
+    logm = scipy_part("linalg").logm
+    flat = x.reshape(-1, *x.shape[-2:])
+    made = [logm(matrix.astype(np.complex128)) if matrix.size else matrix for matrix in flat]
+    return np.array(made, x.dtype).reshape(x.shape)
+
+
+op(
+    "MatrixLogarithm",
+    "x",
+    infer=_log_types,
+    ref=_log,
+    samples=lambda: [Sample((complexes(2, 3, 3),)), Sample((complexes(0, 2, 2),))],
+    doc="the principal logarithm of complex square matrices, by SciPy. It has no gradient, as MindSpore's",
 )

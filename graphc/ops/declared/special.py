@@ -7,29 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from graphc.errors import MissingPackageError, user_loc
 from graphc.ir import REQUIRED, Builder, Gradient, NodeView, Sample, Value, op
 from graphc.ir.op import Alias, NoGrad
 from graphc.ir.types import FLOATS
 from graphc.ops.declared import padding
+from graphc.ops.declared.packages import scipy_part
 from graphc.ops.declared.rules import Array, elementwise, floats, unbroadcast
 
 
 def _scipy() -> Any:
-    """scipy.special; MissingPackageError, an ImportError, that names the extra."""
-    try:
-        return import_module("scipy.special")
-    except ImportError as error:
-        raise MissingPackageError(
-            "special functions are computed by SciPy, which is not installed",
-            loc=user_loc(),
-            help="pip install 'graphc[scipy]'",
-        ) from error
+    return scipy_part("special")
 
 
 def _by_scipy(name: str) -> Callable[..., Array]:

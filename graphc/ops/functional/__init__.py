@@ -83,6 +83,7 @@ from graphc.ops.functional.statistics import *
 from graphc.ops.functional.transcendental import *
 from graphc.ops.functional.unpooling import *
 from graphc.ops.functional.windows import *
+from graphc.ops.functional.written_out import *
 from graphc.ops.tensor.autocast import mark
 
 if not TYPE_CHECKING:

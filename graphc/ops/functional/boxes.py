@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ir import TensorType
+from graphc.ops.declared.python_call import PLACE, PythonFunction
+from graphc.ops.declared.rules import Array
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.control import while_loop
-from graphc.ops.functional.core import cast
+from graphc.ops.functional.core import call, cast
 from graphc.ops.functional.create import ones
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import (
@@ -179,27 +183,135 @@ def nms_by_score(
             loc=user_loc(),
         )
     corners, points = (known_values(name, x).astype(np.float64) for x in (boxes, scores))
-    most, overlap, least = (
-        known_values(name, v).item() if isinstance(v, Tensor) else v
-        for v in (max_output_size, iou_threshold, score_threshold)
-    )
+    most, overlap, least = (_plain(name, v) for v in (max_output_size, iou_threshold, score_threshold))
     if not isinstance(most, int) or isinstance(most, bool) or most < 0 or not 0 <= overlap <= 1:
         raise ArgumentValueError(
             f"{name}: max_output_size is {most!r}, iou_threshold {overlap!r}, expected an int of at least 0 and a number in"
             " [0, 1]",
             loc=user_loc(),
         )
+    hides = _overlapping(corners, overlap)
+    return Tensor(np.array(_kept(points, most, least, hides), np.int32))
+
+
+def _overlapping(corners: Array, overlap: float) -> Callable[[int, list[int]], bool]:
+    """Whether box i of [N, 4] and one of others overlap by more than a share of their union; without an area it does not."""
     low, high = np.sort(corners.reshape(-1, 2, 2), 1).swapaxes(0, 1)
     area = np.prod(high - low, 1)
+
+    def hides(i: int, others: list[int]) -> bool:
+        common = np.prod(np.maximum(np.minimum(high[i], high[others]) - np.maximum(low[i], low[others]), 0), 1)
+        return bool(np.any((common > 0) & (common > overlap * (area[i] + area[others] - common))))
+
+    return hides
+
+
+def _kept(points: Array, most: int, least: float, hides: Callable[[int, list[int]], bool]) -> list[int]:
+    """The boxes that are kept, from the highest score above `least` on: those that no kept one hides. Of equals the first."""
     kept: list[int] = []
     for i in np.argsort(-points, kind="stable"):
         if len(kept) == most or not points[i] > least:
             break
-        common = np.prod(np.maximum(np.minimum(high[i], high[kept]) - np.maximum(low[i], low[kept]), 0), 1)
-        # Without an area a box overlaps none.
-        if not np.any((common > 0) & (common > overlap * (area[i] + area[kept] - common))):
+        if not hides(i, kept):
             kept.append(int(i))
+    return kept
+
+
+def nms_by_overlaps(
+    overlaps: Tensor, scores: Tensor, max_output_size: Any, overlap_threshold: Any, score_threshold: Any
+) -> Tensor:
+    """int32: the boxes to keep, from the highest score to the lowest (MindSpore: NonMaxSuppressionWithOverlaps).
+
+    overlaps: floats [N, N]; scores: floats [N]. A box counts whose score is above score_threshold; it is left out if overlaps[it,
+    a kept one] is above overlap_threshold. Not in a compiled Cell. Raises ShapeError, ArgumentValueError.
+    """
+    name = "NonMaxSuppressionWithOverlaps"
+    n = scores.shape[0] if scores.ndim == 1 else -1
+    if overlaps.shape != (n, n) or not overlaps.tensor_type.is_float:
+        raise ShapeError(
+            f"{name}: the overlaps are {overlaps.tensor_type}, the scores {scores.tensor_type}, expected floats [N, N] and [N]",
+            loc=user_loc(),
+        )
+    table, points = (known_values(name, x).astype(np.float64) for x in (overlaps, scores))
+    most, overlap, least = (_plain(name, v) for v in (max_output_size, overlap_threshold, score_threshold))
+    if not isinstance(most, int) or isinstance(most, bool) or most < 0:
+        raise ArgumentValueError(f"{name}: max_output_size is {most!r}, expected an int of at least 0", loc=user_loc())
+    kept = _kept(points, most, least, lambda i, others: bool(np.any(table[i, others] > overlap)))
     return Tensor(np.array(kept, np.int32))
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A number that is given, or that a tensor is known to hold."""
+    return known_values(name, value).item() if isinstance(value, Tensor) else value
+
+
+def nms_of_classes(
+    boxes: Tensor,
+    scores: Tensor,
+    max_output_size_per_class: Any,
+    max_total_size: Any,
+    iou_threshold: Any,
+    score_threshold: Any,
+    pad_per_class: bool,
+    clip_boxes: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(boxes, scores, classes, int32 [batch]: how many of them there are) that are kept of each class, from the highest score on
+    (MindSpore: CombinedNonMaxSuppression). A compiled step calls Python for it; there is no gradient.
+
+    boxes: float32 [batch, N, 1 or classes, 4], two opposite corners; scores: float32 [batch, N, classes]. There are
+    max_total_size results, with pad_per_class max_output_size_per_class times the classes if that is less; zeros fill the rest.
+    clip_boxes: into [0, 1]. Raises ShapeError, ArgumentValueError.
+    """
+    name = "CombinedNonMaxSuppression"
+    b, s = boxes.tensor_type, scores.tensor_type
+    fits = (
+        b.rank == 4
+        and s.rank == 3
+        and b.shape[:2] == s.shape[:2]
+        and b.shape[2] in (1, s.shape[-1])
+        and b.shape[3] == 4
+    )
+    if not fits or {b.dtype, s.dtype} != {"float32"}:
+        raise ShapeError(
+            f"{name}: the boxes are {b}, the scores {s}, expected float32 [batch, N, 1 or classes, 4] and [batch, N, classes]",
+            loc=user_loc(),
+        )
+    each, total, overlap, least = (
+        _plain(name, v) for v in (max_output_size_per_class, max_total_size, iou_threshold, score_threshold)
+    )
+    if not all(type(v) is int and v >= 0 for v in (each, total)) or not 0 <= overlap <= 1:
+        raise ArgumentValueError(
+            f"{name}: the sizes are {each!r} and {total!r}, iou_threshold {overlap!r}, expected ints of at least 0 and a"
+            " number in [0, 1]",
+            loc=user_loc(),
+        )
+    classes = s.shape[2]
+    count = min(total, each * classes) if pad_per_class else total
+
+    def found(corners: Array, points: Array) -> tuple[Array, ...]:
+        made = [_of_image(c, p, (each, total, overlap, least), count) for c, p in zip(corners, points, strict=True)]
+        rows, marks, kinds, there = (np.array(part, np.float32) for part in zip(*made, strict=True))
+        return np.clip(rows, 0, 1) if clip_boxes else rows, marks, kinds, there.astype(np.int32)
+
+    shapes = ((count, 4), (count,), (count,), ())
+    types = [TensorType("int32" if not shape else "float32", (b.shape[0], *shape)) for shape in shapes]
+    held = PythonFunction(name, found, (PLACE, PLACE), ("float32", "float32"), types)
+    made: Any = call("PythonCall", stop_gradient(boxes), stop_gradient(scores), function=held)
+    return made  # type: ignore[no-any-return]
+
+
+def _of_image(corners: Array, points: Array, limits: tuple[int, int, float, float], count: int) -> tuple[Any, ...]:
+    """(boxes [count, 4], scores, classes, their number) of one image; corners: [N, 1 or classes, 4], points: [N, classes]."""
+    each, total, overlap, least = limits
+    found: list[tuple[float, int, int]] = []
+    for kind in range(points.shape[1]):
+        own = corners[:, kind if corners.shape[1] > 1 else 0].astype(np.float64)
+        found += [(points[i, kind], kind, i) for i in _kept(points[:, kind], each, least, _overlapping(own, overlap))]
+    found = sorted(found, key=lambda one: -one[0])[: min(total, count)]
+    rows, marks, kinds = np.zeros((count, 4), np.float32), np.zeros(count, np.float32), np.zeros(count, np.float32)
+    for at, (mark, kind, i) in enumerate(found):
+        rows[at], marks[at], kinds[at] = corners[i, kind if corners.shape[1] > 1 else 0], mark, kind
+    return rows, marks, kinds, len(found)
 
 
 __all__ = [

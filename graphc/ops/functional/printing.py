@@ -50,11 +50,25 @@ def raise_later(error: Exception) -> None:
     _append(dispatch.recorder.get(), [error], [])
 
 
+def in_order(op: str, *operands: Tensor, **attrs: Any) -> Any:
+    """Apply an op behind all that the step has printed and done in order so far, whether its results are used or not."""
+    active: Any = dispatch.recorder.get()
+    if active is None or getattr(active, "immediate", False):
+        return call(op, *operands, **attrs)
+    log = _log_of(active)
+    made = active.record(op, operands, attrs, after=(log,))
+    active.assign(log, active.depend(active.wrap(active.read(log)), made))
+    return made[0] if len(made) == 1 else made
+
+
+def _log_of(active: Any) -> PrintLog:
+    """The log of the step that is traced."""
+    return _logs.setdefault(active.root, PrintLog())
+
+
 def _append(active: Any, parts: list[Part], tensors: list[Tensor]) -> None:
     """Log an entry."""
-    log = _logs.get(active.root)
-    if log is None:
-        log = _logs[active.root] = PrintLog()
+    log = _log_of(active)
     active.assign(log, call("AppendLog", log, *tensors, site=log.add_site(parts)))
 
 

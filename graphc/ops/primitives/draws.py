@@ -10,6 +10,7 @@ from graphc.ops.functional.candidates import pair_of_seeds
 from graphc.ops.functional.distributions import sizes
 from graphc.ops.functional.filling import cauchy_numbers, log_normal_like
 from graphc.ops.functional.random import uniform_from
+from graphc.ops.functional.truncated import truncated_normal
 from graphc.ops.tensor.dtype import int32, int64, to_name
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.seed import generator
@@ -50,6 +51,16 @@ def _random_poisson(shape: Any, rate: Tensor, seed: int, seed2: int, dtype: Any)
 Poisson = declare("Poisson", _poisson, seed=0, seed2=0)
 
 RandomPoisson = declare("RandomPoisson", _random_poisson, seed=0, seed2=0, dtype=int64)
+
+
+def _between(shape: Any, mean: Tensor, stdevs: Tensor, min: Tensor, max: Tensor, seed: int, seed2: int) -> Tensor:
+    """Normal numbers of means and deviations, between bounds: [batch, ...], the parameters numbers or [batch], of one dtype."""
+    return truncated_normal(
+        sizes("ParameterizedTruncatedNormal", shape), (mean, stdevs, min, max), pair_of_seeds(seed, seed2)
+    )
+
+
+ParameterizedTruncatedNormal = declare("ParameterizedTruncatedNormal", _between, seed=0, seed2=0)
 
 
 def _standard_laplace(shape: Any, seed: int, seed2: int) -> Tensor:

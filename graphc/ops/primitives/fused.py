@@ -76,6 +76,66 @@ FusedAdaFactor = declare(
 )
 
 
+def _ada_factor_of_clipped(
+    epsilon: Any,
+    clip_threshold: Any,
+    beta1: Any,
+    beta2t: Any,
+    weight_decay: Any,
+    learning_rate: Any,
+    gradient: Tensor,
+    param: Parameter,
+    exp_avg: Parameter,
+    exp_avg_sq_row: Parameter,
+    exp_avg_sq_col: Parameter,
+    exp_avg_sq: Parameter,
+    global_norm: Any,
+    enable_scale_parameter: bool,
+    enable_first_moment: bool,
+    enable_weight_decay: bool,
+) -> Tensor:
+    """FusedAdaFactor with the gradient, in float32, divided by global_norm."""
+    rule = FusedAdaFactor(enable_scale_parameter, enable_first_moment, enable_weight_decay)
+    grad = F.div(F.cast(gradient, "float32"), global_norm)
+    states = (exp_avg, exp_avg_sq_row, exp_avg_sq_col, exp_avg_sq)
+    made: Tensor = rule(epsilon, clip_threshold, beta1, beta2t, weight_decay, learning_rate, grad, param, *states)
+    return made
+
+
+FusedAdaFactorWithGlobalNorm = declare(
+    "FusedAdaFactorWithGlobalNorm",
+    _ada_factor_of_clipped,
+    enable_scale_parameter=False,
+    enable_first_moment=False,
+    enable_weight_decay=False,
+)
+
+
+def _lars(
+    weight: Tensor,
+    gradient: Tensor,
+    norm_weight: Tensor,
+    norm_gradient: Tensor,
+    weight_decay: Any,
+    learning_rate: Any,
+    epsilon: float,
+    hyperpara: float,
+    use_clip: bool,
+) -> Tensor:
+    """hyperpara |w| / (|g| + weight_decay |w| + epsilon) (g + weight_decay w), of the sums of squares of weight and gradient
+    (You et al., 2017). use_clip divides the first factor by the learning rate and holds it at 1 at most.
+    """
+    w_norm, g_norm = F.sqrt(norm_weight), F.sqrt(norm_gradient)
+    below = F.add(F.add(g_norm, F.mul(w_norm, weight_decay)), epsilon)
+    trust = F.div(F.mul(w_norm, hyperpara), below)
+    if use_clip:
+        trust = F.minimum(F.div(trust, learning_rate), 1.0)
+    return F.mul(F.add(gradient, F.mul(weight, weight_decay)), trust)
+
+
+LARSUpdate = declare("LARSUpdate", _lars, epsilon=1e-5, hyperpara=0.001, use_clip=False)
+
+
 def _adam_decay_of_clipped(
     var: Parameter,
     m: Parameter,

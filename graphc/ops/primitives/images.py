@@ -7,11 +7,12 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.functional.boxes import nms_by_score, nms_with_mask
+from graphc.ops.functional.boxes import nms_by_overlaps, nms_by_score, nms_of_classes, nms_with_mask
 from graphc.ops.functional.channel_dropout import dropped_channels
 from graphc.ops.functional.colors import adjust_hue, adjust_saturation, hsv_to_rgb, rgb_to_hsv
 from graphc.ops.functional.conv import dilation2d, unpadded
 from graphc.ops.functional.padding import pad_by_axes
+from graphc.ops.functional.rescaling import scale_and_translate
 from graphc.ops.primitives.network import check_weight, pair_of
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
@@ -198,6 +199,12 @@ CheckValid = declare("CheckValid", F.check_valid)
 NMSWithMask = declare("NMSWithMask", nms_with_mask, iou_threshold=0.5)
 
 NonMaxSuppressionV3 = declare("NonMaxSuppressionV3", nms_by_score)
+
+NonMaxSuppressionWithOverlaps = declare("NonMaxSuppressionWithOverlaps", nms_by_overlaps)
+
+CombinedNonMaxSuppression = declare("CombinedNonMaxSuppression", nms_of_classes, pad_per_class=False, clip_boxes=True)
+
+ScaleAndTranslate = declare("ScaleAndTranslate", scale_and_translate, kernel_type="lanczos3", antialias=True)
 
 # ---- colors, padding
 

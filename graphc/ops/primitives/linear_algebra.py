@@ -6,6 +6,7 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.core import call
 from graphc.ops.functional.linear_systems import least_squares, triangular
 from graphc.ops.functional.norms import nuclear
 from graphc.ops.tensor.primitive import REQUIRED, declare
@@ -114,6 +115,12 @@ Geqrf, Orgqr = declare("Geqrf", F.geqrf), declare("Orgqr", F.orgqr)
 Ormqr = declare("Ormqr", F.ormqr, left=True, transpose=False)
 
 MatrixExp = declare("MatrixExp", F.matrix_exp)
+
+MatrixLogarithm = declare(
+    "MatrixLogarithm",
+    lambda x: call("MatrixLogarithm", x),
+    "The principal logarithm of complex square matrices, by SciPy; not in a compiled Cell.",
+)
 
 MatrixPower = declare("MatrixPower", F.matrix_power, n=REQUIRED)
 

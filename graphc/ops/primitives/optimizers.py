@@ -41,6 +41,27 @@ def _corrected(lr: Any, beta1_power: Any, beta2_power: Any) -> Tensor:
     return F.div(F.mul(lr, F.sqrt(F.sub(1.0, beta2_power))), F.sub(1.0, beta1_power))
 
 
+def _adam_step(
+    m: Parameter,
+    v: Parameter,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    grad: Tensor,
+    use_nesterov: bool,
+) -> Tensor:
+    """What Adam takes off: lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps); the moving means m of grad and v of grad^2
+    move.
+    """
+    first, second = _moved(m, beta1, grad), _moved(v, beta2, F.square(grad))
+    rate = _corrected(lr, beta1_power, beta2_power)
+    top = F.add(F.mul(first, beta1), F.mul(grad, F.sub(1.0, beta1))) if use_nesterov else first
+    return F.div(F.mul(rate, top), F.add(F.sqrt(second), epsilon))
+
+
 def _adam(
     var: Parameter,
     m: Parameter,
@@ -55,13 +76,30 @@ def _adam(
     use_nesterov: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """var -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps), with the moving means m of grad and v of grad^2."""
-    first, second = _moved(m, beta1, grad), _moved(v, beta2, F.square(grad))
-    rate = _corrected(lr, beta1_power, beta2_power)
-    top = F.add(F.mul(first, beta1), F.mul(grad, F.sub(1.0, beta1))) if use_nesterov else first
-    return F.assign_sub(var, F.div(F.mul(rate, top), F.add(F.sqrt(second), epsilon))), first, second
+    step = _adam_step(m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, use_nesterov)
+    return F.assign_sub(var, step), m.value(), v.value()
 
 
 Adam = declare("Adam", _adam, use_locking=Hint(False), use_nesterov=False)
+
+
+def _adam_change(
+    m: Parameter,
+    v: Parameter,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    gradient: Tensor,
+    use_nesterov: bool,
+) -> Tensor:
+    """What Adam would add to a parameter; m and v move."""
+    return F.neg(_adam_step(m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient, use_nesterov))
+
+
+AdamNoUpdateParam = declare("AdamNoUpdateParam", _adam_change, use_locking=Hint(False), use_nesterov=False)
 
 
 def _amsgrad(
@@ -195,14 +233,23 @@ ApplyCenteredRMSProp = declare("ApplyCenteredRMSProp", _centered_rms, use_lockin
 
 
 def _ftrl(
-    var: Parameter, accum: Parameter, linear: Parameter, grad: Tensor, lr: Any, l1: Any, l2: Any, lr_power: Any
+    var: Parameter,
+    accum: Parameter,
+    linear: Parameter,
+    grad: Tensor,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    lr_power: Any,
+    shrinkage: float = 0.0,
 ) -> Tensor:
-    """Follow the regularized leader (McMahan et al., 2013)."""
+    """Follow the regularized leader (McMahan et al., 2013); 2 shrinkage var is added to the gradient, but not to its square."""
     power = F.neg(lr_power) if isinstance(lr_power, Tensor) else -lr_power
     total = F.add(accum, F.square(grad))
     raised = F.pow(total, power)
     sigma = F.div(F.sub(raised, F.pow(accum, power)), lr)
-    line = F.assign_add(linear, F.sub(grad, F.mul(sigma, var)))
+    pull = F.add(grad, F.mul(var, 2.0 * shrinkage)) if shrinkage else grad
+    line = F.assign_add(linear, F.sub(pull, F.mul(sigma, var)))
     quadratic = F.add(F.div(raised, lr), F.mul(2.0, l2))
     inside = F.less_equal(F.abs(line), l1)
     made = F.select(inside, 0.0, F.div(F.sub(F.mul(F.sign(line), l1), line), quadratic))
@@ -210,7 +257,35 @@ def _ftrl(
     return F.assign(var, made)
 
 
-ApplyFtrl = declare("ApplyFtrl", _ftrl, use_locking=Hint(False))
+def _ftrl_of_four(
+    var: Parameter, accum: Parameter, linear: Parameter, grad: Tensor, lr: Any, l1: Any, l2: Any, lr_power: Any
+) -> Tensor:
+    """Follow the regularized leader (McMahan et al., 2013)."""
+    return _ftrl(var, accum, linear, grad, lr, l1, l2, lr_power)
+
+
+ApplyFtrl = declare("ApplyFtrl", _ftrl_of_four, use_locking=Hint(False))
+
+
+def _dual_averaging(
+    var: Parameter,
+    gradient_accumulator: Parameter,
+    gradient_squared_accumulator: Parameter,
+    grad: Tensor,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    global_step: Any,
+) -> Tensor:
+    """var = -lr sign(G) max(|G| - l1 t, 0) / (l2 t lr + sqrt(S)), of the sums G of grad and S of grad^2 (Duchi et al., 2011)."""
+    total = F.assign_add(gradient_accumulator, grad)
+    squares = F.assign_add(gradient_squared_accumulator, F.square(grad))
+    step = F.cast(global_step, var.tensor_type.dtype)
+    shrunk = F.mul(F.sign(total), F.maximum(F.sub(F.abs(total), F.mul(step, l1)), 0.0))
+    return F.assign(var, F.div(F.mul(F.neg(shrunk), lr), F.add(F.mul(F.mul(step, l2), lr), F.sqrt(squares))))
+
+
+ApplyAdagradDA = declare("ApplyAdagradDA", _dual_averaging, use_locking=Hint(False))
 
 
 def _descent(var: Parameter, alpha: Any, delta: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.adaptive_pooling import adaptive_max
 from graphc.ops.functional.conv import same_pad
+from graphc.ops.functional.fractional import fractional_pool
 from graphc.ops.functional.pooling import max_pool, max_windows_with_places, pool3d
 from graphc.ops.functional.sliding import windows_over
 from graphc.ops.functional.unpooling import unpooled
@@ -204,4 +205,41 @@ def _fractional3d(x: Tensor, random_samples: Tensor, ksize: Any, output_shape: A
 
 FractionalMaxPool3DWithFixedKsize = declare(
     "FractionalMaxPool3DWithFixedKsize", _fractional3d, ksize=REQUIRED, output_shape=REQUIRED, data_format=Only("NCDHW")
+)
+
+# ---- windows whose borders are drawn
+
+
+def _fractional(name: str, largest: bool) -> Any:
+    def run(
+        x: Tensor,
+        pooling_ratio: Any,
+        pseudo_random: bool,
+        overlapping: bool,
+        deterministic: bool,
+        seed: int,
+        seed2: int,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return fractional_pool(
+            name, x, pooling_ratio, pseudo_random, overlapping, deterministic, (seed, seed2), largest
+        )
+
+    run.__doc__ = (
+        f"({'Maxima' if largest else 'Means'} of windows of images [N, H, W, C], the borders of rows and of columns)."
+    )
+    return run
+
+
+FractionalMaxPool, FractionalAvgPool = (
+    declare(
+        name,
+        _fractional(name, largest),
+        pooling_ratio=REQUIRED,
+        pseudo_random=False,
+        overlapping=False,
+        deterministic=False,
+        seed=0,
+        seed2=0,
+    )
+    for name, largest in (("FractionalMaxPool", True), ("FractionalAvgPool", False))
 )

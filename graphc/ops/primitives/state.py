@@ -67,6 +67,9 @@ ScatterNdUpdate, ScatterNdAdd, ScatterNdSub = (
     declare(f"ScatterNd{m.title()}", _slices(m), use_locking=Hint(m == "update")) for m in ("update", "add", "sub")
 )
 
+#: MindSpore's name for indices that name no slice twice.
+ScatterNonAliasingAdd = declare("ScatterNonAliasingAdd", _slices("add"))
+
 ScatterNdMul, ScatterNdDiv, ScatterNdMax, ScatterNdMin = (
     declare(f"ScatterNd{m.title()}", _slices(m), use_locking=Hint(False)) for m in ("mul", "div", "max", "min")
 )
