@@ -6,6 +6,7 @@ Operands of a call must not overlap. Every size is at least 1.
 from __future__ import annotations
 
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.kernels.assignment import ASSIGNMENT
 from graphc_codegen.kernels.attention.backward import ATTENTION_GRAD
 from graphc_codegen.kernels.attention.forward import ATTENTION
 from graphc_codegen.kernels.banded import BANDED
@@ -20,6 +21,7 @@ from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.conv.pairing import PAIR_CHANNELS
 from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
+from graphc_codegen.kernels.eigh import EIGH
 from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
 from graphc_codegen.kernels.fourier.kernel import FOURIER, FOURIER_HALF, FOURIER_REAL
 from graphc_codegen.kernels.fourier.rows import FOURIER_ROWS, FOURIER_ROWS_HALF, FOURIER_ROWS_REAL
@@ -27,6 +29,7 @@ from graphc_codegen.kernels.gemm.packed import PACK_FACTOR, PACK_PANELS
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.grouped import ADD_ROWS, LIST_ROWS
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
+from graphc_codegen.kernels.exchanges import EXCHANGES
 from graphc_codegen.kernels.lu import LU, LU_SOLVE
 from graphc_codegen.kernels.narrow import has_halves, on_halves
 from graphc_codegen.kernels.nonzero import NONZERO
@@ -100,6 +103,9 @@ EMITTERS: dict[str, Emitter] = {
     "argsort": ARGSORT,
     "partial_argsort": PARTIAL_ARGSORT,
     "first_places": FIRST_PLACES,
+    "assignment": ASSIGNMENT,
+    "eigh": EIGH,
+    "exchanges": EXCHANGES,
     "nonzero": NONZERO,
     "search": SEARCH,
     "fourier": FOURIER,
