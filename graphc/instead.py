@@ -291,7 +291,6 @@ TOP = {
     "MsDispatchMode": "use print(step.graph), which says what was called",
     # ---- whole modules
     "rewrite": _SYMBOLS,
-    "scipy": "use the decompositions of graphc.ops, or SciPy outside of a Cell",
     "graph": "use graphc.jit",
     "utils": "use x.asnumpy() and Tensor(array) to pass data on: there are no devices",
     "safeguard": "use ModelCheckpoint: there is no fault tolerance over processes",

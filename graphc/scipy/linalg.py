@@ -168,16 +168,29 @@ def _pair(owner: str, name: str, given: Any) -> tuple[Any, Any]:
 # ---- factors of LU
 
 
-def _factors(a: Tensor) -> tuple[Tensor, Tensor]:
-    """(packed factors with a gradient, the rows of a in their order)."""
-    packed, order, _ = call_op("LU", a)
-    return call("LUFactors", packed, a, order), order
+def factors(a: Tensor) -> tuple[Tensor, Tensor]:
+    """(u with l below its diagonal, the rows of a in their order) of matrices [..., m, n], m <= n."""
+    rows, columns = a.shape[-2:]
+    first = a[..., :rows]
+    packed, order, _ = call_op("LU", first)
+    packed = call("LUFactors", packed, first, order)
+    if columns > rows:
+        rest = a[..., rows:]
+        rest = elements_at(rest, -2, ops.broadcast_to(ops.expand_dims(order, -1), rest.shape))
+        packed = ops.concat((packed, triangular(packed, rest, True, False, True)), -1)
+    return packed, order
+
+
+def permutation(order: Tensor) -> Tensor:
+    """int32 [..., m, m]: p for which p l u is a matrix whose rows `order` are l u."""
+    places = Tensor(np.arange(order.shape[-1], dtype=np.int32)[:, None])
+    return cast_to(ops.equal(ops.expand_dims(order, -2), places), "int32")
 
 
 def lu_factor(a: Tensor, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Tensor, Tensor]:
     """(u with l below its diagonal, int32 with which row each was exchanged) for a matrix [m, m]; for `lu_solve`."""
     flags("lu_factor", overwrite_a=overwrite_a, check_finite=check_finite)
-    packed, order = _factors(square("lu_factor", "a", a))
+    packed, order = factors(square("lu_factor", "a", a))
     return packed, call("Exchanges", order)
 
 
@@ -191,17 +204,12 @@ def lu(
     a = whole(tensor("lu", "a", a, REAL))
     if a.ndim != 2 or a.shape[0] > a.shape[1]:
         raise ShapeError(f"lu: a is {a.tensor_type}, expected a matrix with no more rows than columns", loc=user_loc())
-    rows, columns = a.shape
-    packed, order = _factors(a[:, :rows])
-    lower = ops.add(ops.tril(packed, -1), ops.eye(rows, rows, a.dtype))
-    upper = ops.triu(packed)
-    if columns > rows:
-        rest = triangular(packed, ops.gather(a[:, rows:], order, 0), True, False, True)
-        upper = ops.concat((upper, rest), 1)
+    packed, order = factors(a)
+    rows = a.shape[0]
+    lower = ops.add(ops.tril(packed[:, :rows], -1), ops.eye(rows, rows, a.dtype))
     if permute_l:
-        return ops.gather(lower, _inverse(order), 0), upper
-    places = ops.equal(ops.expand_dims(order, 0), Tensor(np.arange(rows, dtype=np.int32)[:, None]))
-    return cast_to(places, "int32"), lower, upper
+        return ops.gather(lower, _inverse(order), 0), ops.triu(packed)
+    return permutation(order), lower, ops.triu(packed)
 
 
 def _inverse(order: Tensor) -> Tensor:
