@@ -114,7 +114,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
     **{f"mindspore.{name}": (f"graphc.{name}",) for name in ("scipy", "scipy.linalg", "scipy.fft", "scipy.ops")},
     **dict.fromkeys(
-        ("mindspore.scipy.optimize", *(f"mindspore.scipy.optimize.{name}" for name in _OPTIMIZE)), ("graphc.scipy.optimize",)
+        ("mindspore.scipy.optimize", *(f"mindspore.scipy.optimize.{name}" for name in _OPTIMIZE)),
+        ("graphc.scipy.optimize",),
     ),
     # ---- data sets
     "mindspore.mindrecord": _MINDRECORD,

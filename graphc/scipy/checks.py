@@ -24,9 +24,7 @@ def tensor(owner: str, name: str, x: Any, dtypes: Sequence[str]) -> Tensor:
     if not isinstance(x, Tensor):
         raise ArgumentTypeError(f"{owner}: {name} must be a Tensor, got {type(x).__name__}", loc=user_loc())
     if x.tensor_type.dtype not in dtypes:
-        raise DTypeError(
-            f"{owner}: {name} is {x.tensor_type}, expected dtype {' or '.join(dtypes)}", loc=user_loc()
-        )
+        raise DTypeError(f"{owner}: {name} is {x.tensor_type}, expected dtype {' or '.join(dtypes)}", loc=user_loc())
     return x
 
 

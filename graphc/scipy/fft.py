@@ -105,7 +105,7 @@ def _transformed(x: Tensor, axis: int, size: int, inverse: bool) -> Tensor:
         return x.value()
     one = _inverse if inverse else _forward
     if x.tensor_type.is_complex:
-        return ops.Complex()(one(ops.real(x), axis, size), one(ops.imag(x), axis, size))
+        return call("Complex", one(ops.real(x), axis, size), one(ops.imag(x), axis, size))
     return one(x, axis, size)
 
 
@@ -154,9 +154,10 @@ def _inverse(x: Tensor, axis: int, size: int) -> Tensor:
     c, s = _turns(x, axis, size, 1 / _scale(size))
     re = ops.add(ops.mul(low, c), ops.mul(high, s))
     im = ops.sub(ops.mul(low, s), ops.mul(high, c))
-    made = call("IRFFT", ops.Complex()(re, im), axis=axis, size=size, norm="backward")
+    made = call("IRFFT", call("Complex", re, im), axis=axis, size=size, norm="backward")
     places = np.argsort(_order(size)).astype(np.int32)
-    return ops.gather(made, Tensor(places), axis)
+    placed: Tensor = ops.gather(made, Tensor(places), axis)
+    return placed
 
 
 __all__ = ["dct", "dctn", "idct", "idctn"]

@@ -1,7 +1,7 @@
 """Linear algebra with SciPy's names (MindSpore: mindspore.scipy.linalg).
 
-`overwrite_a`, `overwrite_b`, `check_finite`, `turbo` and `debug` say how, not what: they have no effect, as in MindSpore. Integers
-are computed in float64. What is singular has infinities or NaN, as in graphc.ops.
+`overwrite_a`, `overwrite_b`, `check_finite`, `turbo` and `debug` say how, not what: they have no effect, as in MindSpore.
+Integers are computed in float64. What is singular has infinities or NaN, as in graphc.ops.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _complex_triangular(a: Tensor, b: Tensor, lower: bool, transposed: bool, uni
     sides = ops.reshape(ops.stack((ops.real(b), ops.imag(b)), -2), (*lead, 2 * size, columns))
     made = triangular(ops.reshape(rows, (*lead, 2 * size, 2 * size)), sides, lower, False, True)
     made = ops.reshape(made, (*lead, size, 2, columns))
-    return ops.Complex()(made[..., 0, :], made[..., 1, :])
+    return call("Complex", made[..., 0, :], made[..., 1, :])
 
 
 # ---- matrices of blocks, inverse, determinant
@@ -194,9 +194,7 @@ def lu_factor(a: Tensor, overwrite_a: bool = False, check_finite: bool = True) -
     return packed, call("Exchanges", order)
 
 
-def lu(
-    a: Tensor, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> tuple[Tensor, ...]:
+def lu(a: Tensor, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Tensor, ...]:
     """(p, l, u) with a = p l u for a matrix [m, n], m <= n: p int32 [m, m] of zeros and ones, l [m, m] with ones on its
     diagonal, u [m, n]. With `permute_l` (p l, u).
     """
@@ -333,7 +331,7 @@ def _least(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     if a.tensor_type.is_complex:
         made, rank, values = _least(_of_parts(a), ops.concat((ops.real(b), ops.imag(b)), -2))
         size = a.shape[-1]
-        solution = ops.Complex()(made[..., :size, :], made[..., size:, :])
+        solution = call("Complex", made[..., :size, :], made[..., size:, :])
         return solution, ops.floor_divide(rank, 2), values[..., ::2]
     epsilon = float(np.finfo(a.tensor_type.numpy).eps) * min(a.shape[-2:])
     values = ops.svd(a, compute_uv=False)

@@ -24,6 +24,8 @@ POSITIVE = (A @ A.T + np.eye(5)).astype(np.float32)
 WHOLE = np.array([[5, 1, 2], [1, 7, 3], [2, 3, 9]])
 WIDE = array(3, 5)
 COMPLEX = (A + 1j * array(5, 5, seed=1)).astype(np.complex64)
+STRONG = COMPLEX + 2 * np.eye(5, dtype=np.complex64)
+DRIVERS = (None, "gels", "gelsy", "gelss", "gelsd")
 TALL, SIDES = array(5, 3), array(5, 2, seed=3)
 DEFICIENT = np.outer(array(5), array(3)).astype(np.float32)
 COSTS = array(4, 6, dtype="float64")
@@ -44,8 +46,8 @@ CASES: dict[str, tuple[str, str, tuple[Any, ...], dict[str, Any]]] = {
     },
     "solve_triangular_batch": ("linalg", "solve_triangular", (BATCH, array(2, 3)), {"lower": True}),
     "solve_triangular_batch_matrix": ("linalg", "solve_triangular", (BATCH, array(2, 3, 4)), {}),
-    "solve_triangular_complex": ("linalg", "solve_triangular", (COMPLEX + 2 * np.eye(5, dtype=np.complex64), COMPLEX[:, :2].copy()), {"lower": True}),
-    "solve_triangular_complex_T": ("linalg", "solve_triangular", (COMPLEX + 2 * np.eye(5, dtype=np.complex64), COMPLEX[0].copy()), {"trans": 1}),
+    "solve_triangular_complex": ("linalg", "solve_triangular", (STRONG, COMPLEX[:, :2].copy()), {"lower": True}),
+    "solve_triangular_complex_T": ("linalg", "solve_triangular", (STRONG, COMPLEX[0].copy()), {"trans": 1}),
     "block_diag": ("linalg", "block_diag", (A, V, np.float32(3), B), {}),
     "block_diag_integers": ("linalg", "block_diag", (np.ones((2, 1), np.int32), WHOLE.astype(np.int32)), {}),
     "block_diag_mixed": ("linalg", "block_diag", (np.ones((1, 2), np.int32), A), {}),
@@ -68,13 +70,15 @@ CASES: dict[str, tuple[str, str, tuple[Any, ...], dict[str, Any]]] = {
     "lu_integers": ("linalg", "lu", (WHOLE,), {}),
     "lu_wide": ("linalg", "lu", (WIDE,), {}),
     "lu_solve": ("linalg", "lu_solve", (LU_FACTORS, B), {}),
-    **{f"lstsq_{driver}": ("linalg", "lstsq", (TALL, SIDES), {"driver": driver}) for driver in (None, "gels", "gelsy", "gelss", "gelsd")},
-    **{f"lstsq_vector_{driver}": ("linalg", "lstsq", (TALL, V), {"driver": driver}) for driver in (None, "gels", "gelss")},
-    **{f"lstsq_wide_{driver}": ("linalg", "lstsq", (WIDE, array(3, 2)), {"driver": driver}) for driver in (None, "gels", "gelss")},
-    **{f"lstsq_batch_{driver}": ("linalg", "lstsq", (array(2, 4, 3), array(2, 4)), {"driver": driver}) for driver in (None, "gels", "gelsd")},
+    **{f"lstsq_{d}": ("linalg", "lstsq", (TALL, SIDES), {"driver": d}) for d in DRIVERS},
+    **{f"lstsq_vector_{d}": ("linalg", "lstsq", (TALL, V), {"driver": d}) for d in (None, "gels", "gelss")},
+    **{f"lstsq_wide_{d}": ("linalg", "lstsq", (WIDE, array(3, 2)), {"driver": d}) for d in (None, "gels", "gelss")},
+    **{f"lstsq_batch_{d}": ("linalg", "lstsq", (array(2, 4, 3), array(2, 4)), {"driver": d}) for d in (None, "gels", "gelsd")},
     "lstsq_deficient": ("linalg", "lstsq", (DEFICIENT, SIDES), {}),
-    "lstsq_float16": ("linalg", "lstsq", (TALL.astype(np.float16), SIDES.astype(np.float16)), {"driver": "gels"}),
-    "lstsq_float64": ("linalg", "lstsq", (TALL.astype(np.float64), SIDES.astype(np.float64)), {"driver": "gelss"}),
+    **{
+        f"lstsq_{dtype}": ("linalg", "lstsq", (TALL.astype(dtype), SIDES.astype(dtype)), {"driver": d})
+        for dtype, d in (("float16", "gels"), ("float64", "gelss"))
+    },
     "lstsq_complex": ("linalg", "lstsq", (COMPLEX[:, :3].copy(), COMPLEX[:, 3:].copy()), {"driver": "gelss"}),
     # ---- fft
     **{
@@ -82,7 +86,7 @@ CASES: dict[str, tuple[str, str, tuple[Any, ...], dict[str, Any]]] = {
         for function in ("dct", "idct", "dctn", "idctn")
         for dtype in ("int16", "int32", "int64", "float16", "float32", "float64", "complex64")
     },
-    **{f"{function}_{n}": ("fft", function, (WIDE,), {"n": n, "norm": "ortho"}) for function in ("dct", "idct") for n in (1, 4, 8)},
+    **{f"{f}_{n}": ("fft", f, (WIDE,), {"n": n, "norm": "ortho"}) for f in ("dct", "idct") for n in (1, 4, 8)},
     **{f"{function}_axis": ("fft", function, (BATCH,), {"axis": 1}) for function in ("dct", "idct")},
     **{f"{function}_s": ("fft", function, (BATCH,), {"s": (4, 2)}) for function in ("dctn", "idctn")},
     **{f"{function}_axes": ("fft", function, (BATCH,), {"s": (3, 2), "axes": (0, -1)}) for function in ("dctn", "idctn")},
@@ -98,7 +102,7 @@ CASES: dict[str, tuple[str, str, tuple[Any, ...], dict[str, Any]]] = {
         for dtype in ("float16", "float32", "int64", "uint8")
     },
     **{
-        f"linear_sum_assignment_limit_{limit}": ("optimize", "linear_sum_assignment", (COSTS, True, np.array(limit, np.int64)), {})
+        f"linear_sum_assignment_limit_{limit}": ("optimize", "linear_sum_assignment", (COSTS, True, np.array(limit)), {})
         for limit in (1, 3, 6)
     },
     # ---- ops

@@ -70,7 +70,8 @@ def test_eigenvalues(lower):
         v = vectors.asnumpy()
         close(whole @ v, v * values.asnumpy())
         first = (abs(v) >= abs(v).max(0) / 2).argmax(0)
-        assert (v[first, range(5)].real > 0).all() and abs(v[first, range(5)].imag).max() < 1e-12
+        assert (v[first, range(5)].real > 0).all()
+        assert abs(v[first, range(5)].imag).max() < 1e-12
 
 
 def test_least_squares_of_complex_matrices_and_residuals():
@@ -157,8 +158,12 @@ def test_minimize_in_a_cell_is_that_outside(method):
     inside = Function(lambda x: optimize.minimize(rosenbrock, x, method=method))(Tensor(x))
     wanted = scipy.optimize.minimize(rosenbrock, x, method="BFGS", options={"gtol": 1e-7})
     close(outside.x, wanted.x, 1e-5)
-    assert outside.success and outside.status == 0 and type(outside.nit) is int and abs(outside.jac.asnumpy()).max() < 1e-5
-    assert (int(inside[6]), int(inside[-1])) == (outside.nfev, outside.nit) and bool(inside[1])
+    assert outside.success
+    assert outside.status == 0
+    assert type(outside.nit) is int
+    assert abs(outside.jac.asnumpy()).max() < 1e-5
+    assert (int(inside[6]), int(inside[-1])) == (outside.nfev, outside.nit)
+    assert bool(inside[1])
     close(inside[0], outside.x.asnumpy(), 1e-7)
 
 
@@ -173,7 +178,8 @@ def test_minimize_with_arguments_and_a_gradient_of_ones_own():
     for jac in (None, slope):
         found = optimize.minimize(away, Tensor([3.0, 3.0]), given, "BFGS", jac)
         close(found.x, np.array([1.0, 2.0]), 0.05)
-        assert found.success and found.nfev == found.njev
+        assert found.success
+        assert found.nfev == found.njev
 
 
 def test_few_turns_say_so():
@@ -186,12 +192,17 @@ def test_op_by_op_is_the_same(mode_again):
     x, p = Tensor([0.0, 0.0, 0.0]), Tensor([9.0, 9.0, 9.0])
     compiled = optimize.line_search(bowl, x, p), optimize.minimize(bowl, x, method="LBFGS")
     graphc.set_context(mode=graphc.PYNATIVE_MODE)
-    for one, other in zip(compiled, (optimize.line_search(bowl, x, p), optimize.minimize(bowl, x, method="LBFGS")), strict=True):
+    for one, other in zip(
+        compiled, (optimize.line_search(bowl, x, p), optimize.minimize(bowl, x, method="LBFGS")), strict=True
+    ):
         for a, b in zip(one, other, strict=True):
-            assert type(a) is type(b) and (a is None or close((a,), (np.asarray(b),), 1e-5) is None)
+            assert type(a) is type(b)
+            assert a is None or close((a,), (np.asarray(b),), 1e-5) is None
 
 
-@pytest.mark.parametrize("bounds", [{}, {"lower": [0.0, 0.0]}, {"upper": [3.0, 3.0]}, {"lower": [0.0, 0.0], "upper": [3.0, 3.0]}])
+@pytest.mark.parametrize(
+    "bounds", [{}, {"lower": [0.0, 0.0]}, {"upper": [3.0, 3.0]}, {"lower": [0.0, 0.0], "upper": [3.0, 3.0]}]
+)
 def test_lagrange_keeps_to_constraints(bounds):
     """MindSpore 2.10 leaves constraints out of the gradient on a CPU."""
 
@@ -202,8 +213,11 @@ def test_lagrange_keeps_to_constraints(bounds):
     options = {"rounds": 8, "steps": 100, "coincide_fun": lambda x: x[0] + x[1]}
     options |= {name: Tensor(value) for name, value in bounds.items()}
     start = Tensor([0.3, 0.2])
-    found = optimize.minimize(away, start, method="LAGRANGE", constraints=constraints, tol=[0.01, 0.01], options=options)
-    assert found.succeeded is True and found.loss_value.max() < 0.01
+    found = optimize.minimize(
+        away, start, method="LAGRANGE", constraints=constraints, tol=[0.01, 0.01], options=options
+    )
+    assert found.succeeded is True
+    assert found.loss_value.max() < 0.01
     np.testing.assert_allclose(found.best_value, [0.5, 1.5], atol=0.03)
     assert found.object_value == pytest.approx(0.5, abs=0.02)
     assert all(isinstance(x, np.ndarray) for x in found[1:])
@@ -217,7 +231,8 @@ def test_assignments(dtype):
         for made in (optimize.linear_sum_assignment, Function(optimize.linear_sum_assignment)):
             row, column = (x.asnumpy() for x in made(Tensor(cost), maximize))
             assert cost[row, column].sum(dtype=float) == pytest.approx(wanted)
-            assert (np.diff(row) > 0).all() and row.dtype == column.dtype == np.int64
+            assert (np.diff(row) > 0).all()
+            assert row.dtype == column.dtype == np.int64
 
 
 @pytest.mark.parametrize(
@@ -273,12 +288,24 @@ WRONG = [
     (lambda: optimize.minimize(bowl, START, method="BFGS", bounds=[1]), "GC112.*bounds"),
     (lambda: optimize.minimize(bowl, START, method="BFGS", constraints=[bowl]), "GC112.*constraints"),
     (lambda: optimize.minimize(bowl, START, method="BFGS", options={"history_size": 3}), "no option of BFGS"),
-    (lambda: optimize.minimize(bowl, START, method="LBFGS", options={"history_size": 0}), "history_size must be an int from 1"),
+    (
+        lambda: optimize.minimize(bowl, START, method="LBFGS", options={"history_size": 0}),
+        "history_size must be an int from 1",
+    ),
     (lambda: optimize.minimize(lambda x: x, START, method="BFGS"), "expected one number"),
     (lambda: optimize.minimize(bowl, START, method="LAGRANGE"), "needs constraints"),
-    (lambda: optimize.minimize(bowl, START, method="LAGRANGE", constraints=[bowl], tol=[1, 2]), "2 numbers for 1 constraints"),
-    (lambda: optimize.minimize(bowl, START, method="LAGRANGE", constraints=[bowl], options={"log_sw": True}), "GC112.*log_sw"),
-    (lambda: optimize.minimize(bowl, START, method="LAGRANGE", constraints=[bowl], options={"save_tol": 1}), "tol is an argument"),
+    (
+        lambda: optimize.minimize(bowl, START, method="LAGRANGE", constraints=[bowl], tol=[1, 2]),
+        "2 numbers for 1 constraints",
+    ),
+    (
+        lambda: optimize.minimize(bowl, START, method="LAGRANGE", constraints=[bowl], options={"log_sw": True}),
+        "GC112.*log_sw",
+    ),
+    (
+        lambda: optimize.minimize(bowl, START, method="LAGRANGE", constraints=[bowl], options={"save_tol": 1}),
+        "tol is an argument",
+    ),
     (lambda: optimize.line_search(1, START, START), "f must be a function"),
     (lambda: optimize.line_search(bowl, START, 1), "pk must be a Tensor"),
     (lambda: optimize.linear_sum_assignment(X[0], True), "expected a matrix"),

@@ -23,13 +23,13 @@ from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
 from graphc_codegen.kernels.eigh import EIGH
 from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
+from graphc_codegen.kernels.exchanges import EXCHANGES
 from graphc_codegen.kernels.fourier.kernel import FOURIER, FOURIER_HALF, FOURIER_REAL
 from graphc_codegen.kernels.fourier.rows import FOURIER_ROWS, FOURIER_ROWS_HALF, FOURIER_ROWS_REAL
 from graphc_codegen.kernels.gemm.packed import PACK_FACTOR, PACK_PANELS
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.grouped import ADD_ROWS, LIST_ROWS
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
-from graphc_codegen.kernels.exchanges import EXCHANGES
 from graphc_codegen.kernels.lu import LU, LU_SOLVE
 from graphc_codegen.kernels.narrow import has_halves, on_halves
 from graphc_codegen.kernels.nonzero import NONZERO

@@ -29,7 +29,7 @@ def _least(p: Params) -> int:
 
 
 def _wide(p: Params) -> int:
-    return -(-max(p["rows"], p["cols"]) // _STEP) * _STEP
+    return int(-(-max(p["rows"], p["cols"]) // _STEP) * _STEP)
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -47,7 +47,7 @@ def operands(p: Params) -> tuple[Operand, ...]:
 class _Problem(NamedTuple):
     """Memory of a problem with no more rows than columns: costs and prices, the pairs, what one search knows of columns.
 
-    count, end      how many rows there are, and columns
+    rows, end       how many rows there are, and columns
     wide            how far apart rows of costs stand; behind the columns they are infinite
     seen            infinite for columns that a search has been at, else zero
     before          from which row the shortest way to a column comes
@@ -57,7 +57,7 @@ class _Problem(NamedTuple):
     """
 
     w: Writer
-    count: str
+    rows: str
     end: str
     wide: int
     failed: str
@@ -101,14 +101,17 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         given = w.load(limit, "i64")
         turned = w.op(f"icmp slt i64 {given}, {p['rows']}")
         sizes = [f"{given}", f"{p['rows']}"]
-        count, end = (w.op(f"select i1 {turned}, i64 {a}, i64 {b}") for a, b in (sizes, sizes[::-1]))
-        arrays = [w.at(scratch, (least + k) * wide) for k in range(_ARRAYS)]
+        fewer, more = (w.op(f"select i1 {turned}, i64 {a}, i64 {b}") for a, b in (sizes, sizes[::-1]))
+        price, shortest, seen, before, row_of = (w.at(scratch, (least + k) * wide) for k in range(_ARRAYS))
         rest = w.at(scratch, (least + _ARRAYS) * wide)
-        state = [w.op(f"alloca {type}, i64 1, align 8") for type in ("i8", "i64", "double", "i64")]
-        problem = _Problem(w, count, end, wide, *state, scratch, *arrays, rest, w.at(rest, least))
+        failed, row, length, sink = (w.op(f"alloca {type}, i64 1, align 8") for type in ("i8", "i64", "double", "i64"))
+        problem = _Problem(
+            w, fewer, more, wide, failed, row, length, sink, scratch, price, shortest, seen, before, row_of, rest,
+            w.at(rest, least),
+        )  # fmt: skip
         problem.fail(w.op(f"icmp uge i64 {w.op(f'sub i64 {given}, 1')}, {p['cols']}"))
         problem.unless_failed(lambda: _begin(problem, p, cost, turned))
-        w.turns((0, count), lambda i, _: problem.unless_failed(lambda: _join(problem, i)))
+        w.turns((0, fewer), lambda i, _: problem.unless_failed(lambda: _join(problem, i)))
         problem.unless_failed(lambda: _give(problem, turned, (rows, columns)))
         note_failure(w, w.op(f"icmp ne i8 {w.load(problem.failed, 'i8')}, 0"))
 
@@ -134,7 +137,7 @@ def _begin(s: _Problem, p: Params, cost: str, turned: str) -> None:
         w.store("-1", w.at(s.column_of, i, "i32"), "i32")
         return w.turns((0, s.end), one, [("i1", before[0])])
 
-    (bad,) = w.turns((0, s.count), row, [("i1", "false")])
+    (bad,) = w.turns((0, s.rows), row, [("i1", "false")])
     s.fail(bad)
 
     def free(j: str, _: list[str]) -> None:
@@ -270,7 +273,7 @@ def _give(s: _Problem, turned: str, targets: tuple[str, str]) -> None:
         w.turns((0, s.end), one, [("i64", "0")])
 
     def by_rows() -> None:
-        w.turns((0, s.count), lambda i, _: pair(i, i, s.number(s.column_of, i)))
+        w.turns((0, s.rows), lambda i, _: pair(i, i, s.number(s.column_of, i)))
 
     w.either(turned, by_columns, by_rows)
 

@@ -270,7 +270,7 @@ def twin(p: Params, x: Array, scratch: Array, values: Array, vectors: Array) -> 
     size = p["size"]
     matrices = x.reshape(-1, size, size).astype(np.float64)
     half = np.tril(matrices) if p["lower"] else np.triu(matrices)
-    finite = np.isfinite(half).all((1, 2), keepdims=True)
+    finite = np.asarray(np.isfinite(half).all((1, 2), keepdims=True))
     made, v = np.linalg.eigh(np.where(finite, half, 0), "L" if p["lower"] else "U")
     sizes = abs(v)
     first = np.take_along_axis(v, (sizes >= sizes.max(1, keepdims=True) / 2).argmax(1)[:, None], 1)

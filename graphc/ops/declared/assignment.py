@@ -22,7 +22,7 @@ def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def _ref(cost: Array, *limits: Array, maximize: bool) -> tuple[Array, Array]:
-    """Shortest augmenting paths (Crouse, "On implementing 2D rectangular assignment algorithms", 2016); -1 where there is none."""
+    """Shortest augmenting paths (Crouse, "On implementing 2D rectangular assignment algorithms", 2016); -1 if there is none."""
     row, column = np.full((2, min(cost.shape)), -1)
     cost = cost.astype(np.float64)[:, : int(limits[0]) if limits else None]
     cost = -cost if maximize else cost

@@ -40,7 +40,9 @@ def number(owner: str, x: Any, dtype: str) -> Tensor:
     return ops.reshape(cast_to(made, dtype), ())
 
 
-def evaluated(owner: str, function: Callable[..., Any], gradient: Callable[..., Any] | None, args: tuple[Any, ...]) -> At:
+def evaluated(
+    owner: str, function: Callable[..., Any], gradient: Callable[..., Any] | None, args: tuple[Any, ...]
+) -> At:
     """The function with its own gradient, or the one that is given for it."""
 
     def value(x: Tensor) -> Tensor:

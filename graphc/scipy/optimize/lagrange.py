@@ -74,9 +74,7 @@ def problem(x: Tensor, func: Function, constraints: Sequence[Function], tol: Any
         raise ArgumentValueError(f"{_OWNER}: LAGRANGE needs constraints", loc=user_loc())
     bounds = (1.0,) * len(held) if tol is None else tuple(float(t) for t in tol)
     if len(bounds) != len(held):
-        raise ArgumentValueError(
-            f"{_OWNER}: tol has {len(bounds)} numbers for {len(held)} constraints", loc=user_loc()
-        )
+        raise ArgumentValueError(f"{_OWNER}: tol has {len(bounds)} numbers for {len(held)} constraints", loc=user_loc())
     made = Problem(func, held, bounds, **given)
     if made.coincide_fun is not None:
         called(_OWNER, "coincide_fun", made.coincide_fun)
@@ -87,7 +85,7 @@ def problem(x: Tensor, func: Function, constraints: Sequence[Function], tol: Any
     for name in ("obj_weight", "learning_rate"):
         if not is_number(getattr(made, name)):
             raise ArgumentTypeError(f"{_OWNER}: {name} must be a number", loc=user_loc())
-    return made._replace(**{name: _bound(x, name, getattr(made, name)) for name in ("lower", "upper")})
+    return made._replace(lower=_bound(x, "lower", made.lower), upper=_bound(x, "upper", made.upper))
 
 
 def _bound(x: Tensor, name: str, given: Any) -> Tensor | None:
@@ -102,8 +100,8 @@ def _bound(x: Tensor, name: str, given: Any) -> Tensor | None:
 def _inside(p: Problem, x: Tensor) -> Tensor:
     """x as a place between the bounds."""
     if p.lower is None:
-        return x if p.upper is None else p.upper - x * x
-    return p.lower + (x * x if p.upper is None else (p.upper - p.lower) * ops.sigmoid(x))
+        return x if p.upper is None else ops.sub(p.upper, x * x)
+    return ops.add(p.lower, x * x if p.upper is None else (p.upper - p.lower) * ops.sigmoid(x))
 
 
 def _values(p: Problem, x: Tensor) -> tuple[Tensor, Tensor]:

@@ -102,7 +102,10 @@ def _lagrange(owner: str, func: Any, x: Tensor, args: Any, jac: Any, constraints
     given = problem(x, func, constraints, tol, options)
     made = run(lambda x: found(given, x), x)
     if dispatch.recorder.get() is None:
-        made = (made[0], *(v.asnumpy() if isinstance(v, Tensor) else np.asarray(v, x.tensor_type.numpy) for v in made[1:]))
+        made = (
+            made[0],
+            *(v.asnumpy() if isinstance(v, Tensor) else np.asarray(v, x.tensor_type.numpy) for v in made[1:]),
+        )
     return LagrangeResults(*made)
 
 
@@ -110,7 +113,9 @@ def _options(owner: str, kind: str, x: Tensor, given: dict[str, Any]) -> Options
     names = Options._fields if kind == "lbfgs" else Options._fields[:-1]
     for name in given:
         if name not in names:
-            raise ArgumentTypeError(f"{owner}: {name!r} is no option of {kind.upper()}, but {', '.join(names)}", loc=user_loc())
+            raise ArgumentTypeError(
+                f"{owner}: {name!r} is no option of {kind.upper()}, but {', '.join(names)}", loc=user_loc()
+            )
     made = Options(**{"maxiter": None, **given})
     for name in ("maxiter", "line_search_maxiter", "history_size"):
         value, least = getattr(made, name), int(name == "history_size")

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -160,4 +160,4 @@ def minimized(at: At, x: Tensor, method: Method, options: Options) -> tuple[Tens
     other = ops.where(s["failed"], s["reason"] + 2, ops.neg(ops.ones_like(none)))
     status = ops.where(s["converged"], none, ops.where(ops.equal(s["k"], options.maxiter), none + 1, other))
     success = ops.logical_and(s["converged"], ops.logical_not(s["failed"]))
-    return s["x"], success, status, s["f"], s["g"], s["H"] if "H" in s else none, s["count"], s["k"]
+    return s["x"], success, status, s["f"], s["g"], s.get("H", none), s["count"], s["k"]

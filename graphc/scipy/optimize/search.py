@@ -114,8 +114,8 @@ def _next_place(s: State) -> Tensor:
 
 
 def _zoom(at: Along, w: Wolfe, low: tuple[Tensor, ...], high: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Algorithm 3.6: an interval that has a good step gets smaller until one is found. (done in time, a, value, gradient, how many
-    values were computed); low and high are places with value and slope.
+    """Algorithm 3.6: an interval that has a good step gets smaller until one is found. (done in time, a, value, gradient, how
+    many values were computed); low and high are places with value and slope.
     """
     first = dict(zip(("a_low", "phi_low", "dphi_low"), low, strict=True))
     start = {

@@ -47,8 +47,10 @@ def test_sums(shape: tuple[int, int], share: float, kind: str, maximize: bool, c
     want = linear_sum_assignment(cost[:, :limit], maximize)
     row, column = solved(cost, limit, maximize, checked)
     found = len(want[0])
-    assert (row[found:] == -1).all() and (column[found:] == -1).all()
-    assert (np.diff(row[:found]) > 0).all() and len(set(column[:found])) == found
+    assert (row[found:] == -1).all()
+    assert (column[found:] == -1).all()
+    assert (np.diff(row[:found]) > 0).all()
+    assert len(set(column[:found])) == found
     np.testing.assert_allclose(cost[row[:found], column[:found]].sum(), cost[want].sum(), atol=1e-12)
 
 
