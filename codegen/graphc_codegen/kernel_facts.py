@@ -282,6 +282,7 @@ KERNEL_FACTS = {
     "assignment": KernelFacts(outputs=2, scratch=True, divisible=_indivisible, work=_assignment_work, fails=True),
     "eigh": KernelFacts(outputs=2, scratch=True, divisible=_indivisible, work=_eigh_work),
     "exchanges": KernelFacts(scratch=True, divisible=_indivisible),
+    "row_order": KernelFacts(divisible=_indivisible),
     "nonzero": KernelFacts(outputs=3, divisible=_indivisible),
     "search": KernelFacts(),
     "fourier": KernelFacts(outputs=_fourier_outputs, scratch=True, work=_fourier_work),

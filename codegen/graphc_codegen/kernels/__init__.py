@@ -23,7 +23,7 @@ from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
 from graphc_codegen.kernels.eigh import EIGH
 from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
-from graphc_codegen.kernels.exchanges import EXCHANGES
+from graphc_codegen.kernels.exchanges import EXCHANGES, ROW_ORDER
 from graphc_codegen.kernels.fourier.kernel import FOURIER, FOURIER_HALF, FOURIER_REAL
 from graphc_codegen.kernels.fourier.rows import FOURIER_ROWS, FOURIER_ROWS_HALF, FOURIER_ROWS_REAL
 from graphc_codegen.kernels.gemm.packed import PACK_FACTOR, PACK_PANELS
@@ -106,6 +106,7 @@ EMITTERS: dict[str, Emitter] = {
     "assignment": ASSIGNMENT,
     "eigh": EIGH,
     "exchanges": EXCHANGES,
+    "row_order": ROW_ORDER,
     "nonzero": NONZERO,
     "search": SEARCH,
     "fourier": FOURIER,

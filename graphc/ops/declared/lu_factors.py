@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from graphc.errors import ShapeError
-from graphc.ir import NO_GRAD, Builder, NodeView, Sample, TensorType, Value, op
+from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Alias, Attrs, Kernel, Operands, Types
 from graphc.ops.declared import padding
@@ -102,4 +102,56 @@ op(
     samples=lambda: [Sample((_order(*shape),)) for shape in ((5,), (2, 3, 37), (1,), (2, 0))],
     doc="int32: with which place each place is exchanged, one after the other, so that rows come into the order, which has all"
     " of them",
+)
+
+# ---- the order that they make
+
+
+def _order_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    (exchanges,) = types
+    check_dtype("RowOrder", "exchanges", exchanges, ("int32",))
+    if not exchanges.rank or exchanges.shape[-1] > attrs["size"]:
+        raise ShapeError(f"RowOrder: exchanges are {exchanges}, expected no more than {attrs['size']}")
+    return (TensorType("int32", (*exchanges.shape[:-1], attrs["size"])),)
+
+
+def _row_order(exchanges: Array, size: int) -> Array:
+    count = exchanges.shape[-1]
+    lead = exchanges.shape[:-1]
+    made = np.empty((*lead, size), np.int32)
+    batch = math.prod(lead)
+    for given, order in zip(exchanges.reshape(batch, count), made.reshape(batch, size), strict=True):
+        rows = list(range(size))
+        for k, there in enumerate(given.tolist()):
+            if 0 <= there < size:
+                rows[k], rows[there] = rows[there], rows[k]
+        order[:] = rows
+    return made
+
+
+def _order_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    *lead, count = inputs[0].type.shape
+    size = attrs["size"]
+    if inputs[0].type.size:
+        k.call("row_order", inputs, outputs, batch=math.prod(lead), count=count, size=size)
+    elif outputs[0].type.size:  # Without exchanges.
+        domain, strides = (math.prod(lead), size), (size, 1)
+        k.copy(k.table(np.arange(size, dtype=np.int32)), outputs[0], domain, 0, (0, 1), 0, strides)
+
+
+op(
+    "RowOrder",
+    "exchanges",
+    attrs={"size": REQUIRED},
+    infer=_order_types,
+    ref=_row_order,
+    grad=NO_GRAD,
+    lower=Kernel(_order_lower, ("int32",)),
+    batch=leading,
+    samples=lambda: [
+        Sample((_exchanges(_order(*shape)),), {"size": size})
+        for shape, size in (((5,), 5), ((2, 3, 37), 40), ((1,), 1), ((2, 0), 0), ((2, 0), 3))
+    ],
+    doc="int32: which row comes to each of `size` places by exchanges, one after the other, of each place with another; one of"
+    " them that there is not is left out",
 )

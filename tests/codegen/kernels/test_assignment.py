@@ -82,3 +82,13 @@ def test_exchanges(batch: int, size: int, seed: int) -> None:
                 rows[[k, other]] = rows[[other, k]]
             np.testing.assert_array_equal(rows, wanted, err_msg=where)
             assert (exchanges >= np.arange(size)).all(), where
+        for here, (again,) in run_all("row_order", {"batch": batch, "count": size, "size": size}, made).items():
+            np.testing.assert_array_equal(again.reshape(order.shape), order, err_msg=f"{where}, {here}")
+
+
+def test_exchanges_with_no_row_are_left_out() -> None:
+    given = np.array([-1, 3, 4, 2**31 - 1], np.int32)
+    for where, (order,) in run_all("row_order", {"batch": 2, "count": 2, "size": 4}, given).items():
+        assert order.tolist() == [0, 3, 2, 1, 0, 1, 2, 3], where
+    with pytest.raises(ValueError, match="5 exchanges of 4 rows"):
+        EMITTERS["row_order"].operands({"batch": 1, "count": 5, "size": 4})

@@ -103,6 +103,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "assignment": {"rows": 5, "cols": 20, "maximize": False},
     "eigh": {"batch": 3, "size": 9, "dtype": "float32", "lower": True},
     "exchanges": {"batch": 3, "size": 9},
+    "row_order": {"batch": 3, "count": 5, "size": 9},
     "nonzero": {"size": 40, "room": 42},
     "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
     "fourier": FOURIER | {"source": (240, 1, 6), "target": (240, 1, 6)},
