@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from graphc import ops
 from graphc.ops.functional.control import choose
-from graphc.ops.functional.core import cast_to, is_number
+from graphc.ops.functional.core import cast_to
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.scipy.optimize.functions import called, evaluated, number, run, vector
 
@@ -258,7 +258,3 @@ def line_search(
         return failed, s["i"] - 1, count, count, s["i"], s["a_star"], s["phi_star"], s["g_star"], s["status"]
 
     return LineSearchResults(*run(found, x, cast_to(p, x.tensor_type.dtype), *(v for v in given if v is not None)))
-
-
-def is_count(x: Any) -> bool:
-    return is_number(x) and not isinstance(x, bool) and int(x) == x
