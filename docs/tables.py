@@ -17,6 +17,7 @@ from typing import Any
 import graphc
 from graphc import amp, dataset, mindrecord, mint, nn, ops, train
 from graphc import numpy as graphc_numpy
+from graphc import scipy as graphc_scipy
 from graphc.errors import CODES, GraphcError
 from graphc.experimental import optim
 from graphc.instead import INSTEAD
@@ -126,6 +127,9 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "graphc-names": _names(graphc),
     "numpy-names": _names(graphc_numpy),
     "fft-names": _names(graphc_numpy.fft),
+    "scipy-linalg-names": _names(graphc_scipy.linalg),
+    "scipy-fft-names": _names(graphc_scipy.fft),
+    "scipy-optimize-names": _names(graphc_scipy.optimize),
     "amp-names": _names(amp),
     "train-names": _names(train),
     "mint-names": _names(mint),
@@ -156,6 +160,9 @@ PAGES = {
     "graphc-names": "mindspore.md",
     "numpy-names": "mindspore.md",
     "fft-names": "mindspore.md",
+    "scipy-linalg-names": "mindspore.md",
+    "scipy-fft-names": "mindspore.md",
+    "scipy-optimize-names": "mindspore.md",
     "amp-names": "mindspore.md",
     "train-names": "mindspore.md",
     "mint-names": "mindspore.md",

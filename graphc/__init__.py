@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from graphc import ops as ops
     from graphc import parallel as parallel
     from graphc import passes as passes
+    from graphc import scipy as scipy
     from graphc import testing as testing
     from graphc import train as train
     from graphc.amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network
@@ -152,7 +153,8 @@ __version__ = "0.1.0"
 
 #: Names by module: what needs more than the standard library is imported when it is first asked for.
 _LAZY = {
-    "graphc": "amp common compat context dataset experimental ir mindrecord mint nn numpy ops parallel passes testing train",
+    "graphc": "amp common compat context dataset experimental ir mindrecord mint nn numpy ops parallel passes scipy testing"
+    " train",
     "graphc.amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
     "graphc.api": "CompiledStep",
     "graphc.compiling": "compile",

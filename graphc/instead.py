@@ -268,7 +268,6 @@ TOP = {
     "MsDispatchMode": "use print(step.graph), which says what was called",
     # ---- whole modules
     "rewrite": _SYMBOLS,
-    "scipy": "use the decompositions of graphc.ops, or SciPy outside of a Cell",
     "safeguard": "use ModelCheckpoint: there is no fault tolerance over processes",
     "tools": "use graphc's own commands (graphc --help)",
 }

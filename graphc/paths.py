@@ -51,6 +51,7 @@ _PARALLEL = ("graphc.parallel", _TOP)
 _DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
 _INSIDE = ("graphc.compat.primitives",)
 _DEVICES = ("graphc.compat.devices",)
+_OPTIMIZE = ("minimize", "line_search", "linear_sum_assignment")
 _STUBS = ("graphc.compat.stubs",)
 
 
@@ -111,6 +112,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.numpy": ("graphc.numpy",),
     "mindspore.numpy.fft": ("graphc.numpy.fft",),
     **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
+    **{f"mindspore.{name}": (f"graphc.{name}",) for name in ("scipy", "scipy.linalg", "scipy.fft", "scipy.ops")},
+    **dict.fromkeys(
+        ("mindspore.scipy.optimize", *(f"mindspore.scipy.optimize.{name}" for name in _OPTIMIZE)),
+        ("graphc.scipy.optimize",),
+    ),
     # ---- data sets
     "mindspore.mindrecord": _MINDRECORD,
     **_within(

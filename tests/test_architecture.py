@@ -76,6 +76,7 @@ ALLOWED = {
     "graphc.ops": IR | {"graphc_codegen.forks"},
     "graphc.nn": OPS,
     "graphc.numpy": OPS,
+    "graphc.scipy": NN | {"graphc.numpy"},
     "graphc.trace": NN,
     "graphc.passes": OPS,
     "graphc.lower": IR | {"graphc_codegen.program"},

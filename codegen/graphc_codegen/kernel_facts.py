@@ -146,6 +146,16 @@ def _lu_solve_work(p: Params) -> Work:
     return Work(_product(p, "batch", "size", "size", "cols"))
 
 
+def _eigh_work(p: Params) -> Work:
+    """About six sweeps of seven products for every pair of rows and every column."""
+    return Work(_product(p, "batch", "size", "size", "size") * 20)
+
+
+def _assignment_work(p: Params) -> Work:
+    """A guess: searches see few of the rows before they end."""
+    return Work(_product(p, "rows", "cols") * min(p["rows"], p["cols"]) / 16)
+
+
 def _solve_work(p: Params) -> Work:
     return Work(_product(p, "batch", "size", "size", "cols") / 2)
 
@@ -269,6 +279,10 @@ KERNEL_FACTS = {
     "argsort": KernelFacts(scratch=True),
     "partial_argsort": KernelFacts(scratch=True),
     "first_places": KernelFacts(),
+    "assignment": KernelFacts(outputs=2, scratch=True, divisible=_indivisible, work=_assignment_work, fails=True),
+    "eigh": KernelFacts(outputs=2, scratch=True, divisible=_indivisible, work=_eigh_work),
+    "exchanges": KernelFacts(scratch=True, divisible=_indivisible),
+    "row_order": KernelFacts(divisible=_indivisible),
     "nonzero": KernelFacts(outputs=3, divisible=_indivisible),
     "search": KernelFacts(),
     "fourier": KernelFacts(outputs=_fourier_outputs, scratch=True, work=_fourier_work),

@@ -20,6 +20,7 @@ HAS = {
     "mindspore.ops": ("graphc.ops", "graphc.ops.primitives"),
     "mindspore.mint": ("graphc.mint", "graphc.mint.nn", "graphc.mint.nn.functional", "graphc.mint.optim", "graphc.mint.linalg"),
     "mindspore.numpy": ("graphc.numpy",),
+    "mindspore.scipy": ("graphc.scipy.linalg", "graphc.scipy.fft", "graphc.scipy.optimize", "graphc.scipy.ops"),
     "mindspore.common": ("graphc",),
     "mindspore.train": ("graphc.train", "graphc.nn.metrics"),
     "mindspore.experimental": ("graphc.experimental.optim",),

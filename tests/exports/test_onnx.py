@@ -34,7 +34,8 @@ from graphc.ops.declared import reference  # noqa: E402
 REFUSED = {
     "AllGatherStart", "AllGatherWait", "AllReduceStart", "AllReduceWait", "AllToAllStart", "AllToAllWait",
     "ReduceScatterStart", "ReduceScatterWait",
-    "AppendLog", "Atan2", "Betainc", "Complex", "Conj", "Eig", "Erfc", "Erfinv", "FFT", "GammaPath", "GammaSlope",
+    "AppendLog", "Assignment", "Atan2", "Betainc", "Complex", "Conj", "Eig", "Eigh", "EighComplex", "Erfc", "Erfinv", "FFT",
+    "GammaPath", "GammaSlope",
     "IRFFT", "RFFT", "Igamma",
     "IgammaGradA", "Igammac", "Imag", "LogGamma", "MatrixExp", "NextAfter", "Pinv", "Polygamma", "Qr", "RandomPoisson",
     "Real", "Receive", "Send", "SendEnd", "SendWait", "Svd", "Zeta",

@@ -203,6 +203,11 @@ def test_what_is_compiled():
     packed, tau = compiled(ops.geqrf, TALL)
     (q,) = compiled(ops.orgqr, packed, tau)
     np.testing.assert_allclose(q @ np.triu(packed[:3]), TALL, atol=1e-5)
+    for given in (ints(0, 3, 3), ints(2, 4, 3)):
+        with pytest.raises(
+            graphc.ops.declared.bounds.IndexRangeError, match=r"lu_solve: row (-1|3), counted from 0, is out of"
+        ):
+            ops.lu_solve(Tensor(RIGHT[0]), Tensor(A), Tensor(given))
     (got,) = compiled(lambda b, lu, p: ops.lu_solve(b, lu, p), RIGHT[0], A, ints(2, 3, 3))
     np.testing.assert_allclose(got, linalg.lu_solve((A, [1, 2, 2]), RIGHT[0]), rtol=1e-4)
     (got,) = compiled(lambda x, d: ops.matrix_set_diag(x, d, -1), X, array(2))

@@ -6,6 +6,7 @@ Operands of a call must not overlap. Every size is at least 1.
 from __future__ import annotations
 
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.kernels.assignment import ASSIGNMENT
 from graphc_codegen.kernels.attention.backward import ATTENTION_GRAD
 from graphc_codegen.kernels.attention.forward import ATTENTION
 from graphc_codegen.kernels.banded import BANDED
@@ -20,7 +21,9 @@ from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.conv.pairing import PAIR_CHANNELS
 from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
+from graphc_codegen.kernels.eigh import EIGH
 from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
+from graphc_codegen.kernels.exchanges import EXCHANGES, ROW_ORDER
 from graphc_codegen.kernels.fourier.kernel import FOURIER, FOURIER_HALF, FOURIER_REAL
 from graphc_codegen.kernels.fourier.rows import FOURIER_ROWS, FOURIER_ROWS_HALF, FOURIER_ROWS_REAL
 from graphc_codegen.kernels.gemm.packed import PACK_FACTOR, PACK_PANELS
@@ -100,6 +103,10 @@ EMITTERS: dict[str, Emitter] = {
     "argsort": ARGSORT,
     "partial_argsort": PARTIAL_ARGSORT,
     "first_places": FIRST_PLACES,
+    "assignment": ASSIGNMENT,
+    "eigh": EIGH,
+    "exchanges": EXCHANGES,
+    "row_order": ROW_ORDER,
     "nonzero": NONZERO,
     "search": SEARCH,
     "fourier": FOURIER,

@@ -74,3 +74,38 @@ def _solve(w: Writer, n: View, a: str, b: str, packed: str, order: str) -> str:
 @rule("Det")
 def _det(w: Writer, n: View, value: str, *factors: str) -> str:
     return w("Identity", value)
+
+
+@rule("LUFactors")
+def _factors(w: Writer, n: View, packed: str, a: str, order: str) -> str:
+    return w("Identity", packed)
+
+
+@rule("Exchanges")
+def _exchanges(w: Writer, n: View, order: str) -> str:
+    """For each place where its row stands meanwhile; what stood there moves on."""
+    *lead, size = n.type.shape
+    if not n.type.size:
+        return w("Identity", order)
+    axis, places, order = len(lead), w.array(np.arange(size)), w.cast(order, "int64")
+    rows = at = w("Expand", places, w.ints(*n.type.shape))
+    made = []
+    for k in range(size):
+        here = w.part(rows, axis, k, k + 1)
+        made.append(w("GatherElements", at, w.part(order, axis, k, k + 1), axis=axis))
+        rows = w("Where", w("Equal", places, made[-1]), here, rows)
+        at = w("Where", w("Equal", places, here), made[-1], at)
+    return w.cast(w("Concat", *made, axis=axis) if size > 1 else made[0], "int32")
+
+
+@rule("RowOrder")
+def _row_order(w: Writer, n: View, exchanges: str) -> str:
+    *lead, size = n.type.shape
+    axis, places, given = len(lead), w.array(np.arange(size)), w.cast(exchanges, "int64")
+    order = w("Expand", places, w.ints(*n.type.shape))
+    for k in range(n.types[0].shape[-1] if n.type.size else 0):
+        here, there = w.ints(k), w.part(given, axis, k, k + 1)
+        others = w("Where", w("Equal", places, there), here, places)
+        others = w("Where", w.array(np.arange(size) == k), there, others)
+        order = w("GatherElements", order, others, axis=axis)
+    return w.cast(order, "int32")

@@ -4,6 +4,7 @@ Importing this package fills the registry.
 """
 
 from graphc.ops.declared import (  # noqa: F401
+    assignment,
     attention,
     banded,
     batching,
@@ -19,6 +20,7 @@ from graphc.ops.declared import (  # noqa: F401
     custom_grad,
     decompositions,
     distributions,
+    eigh,
     elements,
     elementwise,
     error_function,
@@ -27,6 +29,7 @@ from graphc.ops.declared import (  # noqa: F401
     indexing,
     log,
     lu,
+    lu_factors,
     matmul,
     nonzero,
     order,

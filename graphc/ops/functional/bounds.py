@@ -46,6 +46,12 @@ def classes_in_bounds(owner: str, labels: Tensor, scores: Tensor, axis: int, ign
     return _looked_at(labels, scores.shape[axis], says, negative=False, ignored=ignored, after=(scores,))
 
 
+def exchanges_in_bounds(owner: str, places: Tensor, size: int) -> Tensor:
+    """With which of so many rows others are exchanged, counted from 0. IndexRangeError as for `in_bounds`."""
+    says = f"{owner}: row {{index}}, counted from 0, is out of range for {{size}} rows"
+    return _looked_at(places, size, says, negative=False)
+
+
 def _looked_at(
     index: Tensor, size: int, says: str, *, negative: bool, ignored: int | None = None, after: tuple[Tensor, ...] = ()
 ) -> Tensor:

@@ -80,7 +80,7 @@ def _axes(name: str, x: Tensor, s: Sizes, dim: Sizes) -> tuple[tuple[int, ...], 
     return axes, sizes
 
 
-def _resized(x: Tensor, axis: int, size: int) -> Tensor:
+def resized(x: Tensor, axis: int, size: int) -> Tensor:
     """x with so many elements along an axis: cut off at its end, or zeros there."""
     more = size - x.shape[axis]
     if more > 0:
@@ -97,7 +97,7 @@ def _transform(name: str, input: Any, s: Sizes, dim: Sizes, norm: str | None, in
     x, scaled = _operand(name, input), _norm(name, norm)
     axes, sizes = _axes(name, x, s, dim)
     for axis, size in zip(axes, sizes or (), strict=False):
-        x = _resized(x, axis, size)
+        x = resized(x, axis, size)
     return call("FFT", as_complex(x), axes=axes, inverse=inverse, norm=scaled)
 
 
@@ -106,7 +106,7 @@ def _of_real(name: str, input: Any, s: Sizes, dim: Sizes, norm: str | None) -> T
     x = _operand(name, input, is_real=True)
     axes, sizes = _axes(name, x, s, dim)
     *before, last = axes
-    x = x if sizes is None else _resized(x, last, sizes[-1])
+    x = x if sizes is None else resized(x, last, sizes[-1])
     made = call("RFFT", x, axis=last, norm=_norm(name, norm))
     return _transform(name, made, None if sizes is None else sizes[:-1], before, norm, False) if before else made
 
@@ -125,7 +125,7 @@ def _to_real(name: str, input: Any, s: Sizes, dim: Sizes, norm: str | None) -> T
         )
     if before:
         x = _transform(name, x, None if sizes is None else sizes[:-1], before, scaled, True)
-    return call("IRFFT", _resized(x, last, size // 2 + 1), axis=last, size=size, norm=scaled)
+    return call("IRFFT", resized(x, last, size // 2 + 1), axis=last, size=size, norm=scaled)
 
 
 # ---- one axis

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
-from graphc.ops.functional.control import scan
+from graphc.ops.functional.bounds import exchanges_in_bounds
 from graphc.ops.functional.core import call, cast, cast_to, is_number
 from graphc.ops.functional.create import eye
 from graphc.ops.functional.diagonals import tril, triu
 from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import add, equal, mul, sub
-from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import broadcast_batches, matmul
-from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, swapaxes
+from graphc.ops.functional.shapes import broadcast_to, expand_dims, swapaxes
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.solve import matrices, solved, whole
 from graphc.ops.tensor.methods import method
@@ -85,23 +84,16 @@ def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
 # ---- factors of LU
 
 
-def _row_order(owner: str, pivots: Tensor, count: int, size: int) -> Tensor:
-    """int32 [..., size]: which row comes to each place by exchanges, the first one first. ShapeError unless there are `count`."""
+def row_order(owner: str, pivots: Tensor, count: int, size: int, first: int = 1) -> Tensor:
+    """int32 [..., size]: which row comes to each place by exchanges, the first one first, of rows that are counted from `first`
+    on. ShapeError unless there are `count`, IndexRangeError for a row that there is not.
+    """
     if pivots.tensor_type.is_float or pivots.shape[-1:] != (count,):
-        raise ShapeError(f"{owner}: pivots are {pivots.tensor_type}, expected {count} integers, from 1", loc=user_loc())
-    places = Tensor(np.arange(size, dtype=np.int32))
-
-    def exchange(order: Tensor, at: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        here, there = at[0], expand_dims(at[1], -1)
-        others = select(equal(places, here), there, select(equal(places, there), here, places))
-        return elements_at(order, -1, others), here
-
-    order = broadcast_to(places, (*pivots.shape[:-1], size))
-    if not count:
-        return order
-    there = moveaxis(sub(cast_to(pivots, "int32"), 1), -1, 0)
-    made: Tensor = scan(exchange, order, (Tensor(np.arange(count, dtype=np.int32)), there))[0]
-    return made
+        raise ShapeError(
+            f"{owner}: pivots are {pivots.tensor_type}, expected {count} integers, from {first}", loc=user_loc()
+        )
+    places = cast_to(pivots, "int32") if not first else sub(cast_to(pivots, "int32"), first)
+    return call("RowOrder", exchanges_in_bounds(owner, places, size), size=size)
 
 
 @method()
@@ -109,7 +101,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """x with a x = b, by the factors of a and the exchanges of its rows, numbered from 1, as LAPACK gives them."""
     n = matrices("lu_solve", LU_data)
     factors, right = _together("lu_solve", LU_data, b)
-    order = expand_dims(_row_order("lu_solve", LU_pivots, n, n), -1)
+    order = expand_dims(row_order("lu_solve", LU_pivots, n, n), -1)
     right = elements_at(right, -2, broadcast_to(order, right.shape))
     inner = call("SolveTriangular", factors, right, unit=True)
     return call("SolveTriangular", factors, inner, lower=False)
@@ -125,7 +117,7 @@ def lu_unpack(
     least = min(rows, columns)
     made = []
     if unpack_pivots:
-        order = expand_dims(_row_order("lu_unpack", LU_pivots, least, rows), -2)
+        order = expand_dims(row_order("lu_unpack", LU_pivots, least, rows), -2)
         chosen = equal(order, Tensor(np.arange(rows, dtype=np.int32)[:, None]))
         made.append(cast_to(chosen, LU_data.tensor_type.dtype))
     if unpack_data:
