@@ -25,6 +25,7 @@ from graphc.dataset.audio.base import (
 from graphc.dataset.audio.fourier import padded
 from graphc.dataset.audio.kinds import BorderType, MelType, NormMode, NormType
 from graphc.dataset.audio.levels import decibels
+from graphc.dataset.audio.recurrences import compiled, without_mean
 from graphc.dataset.audio.spectra import ENDS, HOP_LENGTH, N_FFT, PAD, POWER, WIN_LENGTH, WINDOW, Spectrogram
 from graphc.dataset.sample_rng import rng
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
@@ -318,47 +319,18 @@ class SlidingWindowCmn(Sound):
     )
 
     def computed(self, sound: Array) -> Array:
-        values = sound.reshape(-1, *sound.shape[-2:])
-        made, scalar = np.empty_like(values), sound.dtype.type
-        before: tuple[int, int] | None = None
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for time in range(values.shape[1]):
-                start, end = self._window(time, values.shape[1])
-                if start == end:
-                    raise self.misfit("cmn_window is 0: around a time is none")
-                if before is None:
-                    sums, squares = (_added(v[:, start:end]) for v in (values, values**2))
-                # Sums go along with the window, and keep their rounding: so does MindSpore.
-                elif start > before[0]:
-                    gone = values[:, before[0]]
-                    sums, squares = sums - gone, squares - gone**2
-                if before is not None and end > before[1]:
-                    come = values[:, before[1]]
-                    sums, squares = sums + come, squares + come**2
-                before, frames = (start, end), scalar(end - start)
-                made[:, time] = values[:, time] - sums / frames
-                if self.given.norm_vars:
-                    spread = squares / frames - sums**2 / frames**2
-                    made[:, time] = 0 if frames == 1 else made[:, time] * (1 / np.sqrt(spread))
+        values = np.ascontiguousarray(sound.reshape(-1, *sound.shape[-2:]))
+        starts, ends = self._windows(values.shape[1])
+        if (starts == ends).any():
+            raise self.misfit("cmn_window is 0: around a time is none")
+        made = np.empty_like(values)
+        compiled(without_mean)(values, starts, ends, self.given.norm_vars, made)
         return made.reshape(sound.shape[1:] if sound.ndim == 2 and len(sound) == 1 else sound.shape)
 
-    def _window(self, time: int, times: int) -> tuple[int, int]:
-        """Where the window of a time begins and ends."""
-        g = self.given
-        start = time - (g.cmn_window // 2 if g.center else g.cmn_window)
-        end = start + g.cmn_window if g.center else time + 1
-        if start < 0:
-            start, end = 0, end - start
-        if not g.center and end > time:
-            end = max(time + 1, g.min_cmn_window)
-        if end > times:
-            start, end = max(0, start - (end - times)), times
-        return start, end
-
-
-def _added(values: Array) -> Array:
-    """[n, m]: the sum of [n, k, m] over k, one after the other."""
-    made = np.zeros_like(values[:, 0])
-    for k in range(values.shape[1]):
-        made += values[:, k]
-    return made
+    def _windows(self, times: int) -> tuple[Array, Array]:
+        """Where the window of each time begins and ends, [times] each."""
+        g, time = self.given, np.arange(times)
+        starts = time - (g.cmn_window // 2 if g.center else g.cmn_window)
+        ends = starts + g.cmn_window - np.minimum(starts, 0) if g.center else np.maximum(time + 1, g.min_cmn_window)
+        over = np.maximum(ends - times, 0)
+        return np.maximum(np.maximum(starts, 0) - over, 0), ends - over

@@ -23,9 +23,9 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         # What a kernel calls is compiled with it.
         function.__globals__["half"] = compiled(_half)
     try:
-        made: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
+        made: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # No folder that it may write to.
-        made = numba.njit(nogil=True)(function)
+        made = numba.njit(nogil=True, error_model="numpy")(function)
     return made
 
 
@@ -158,3 +158,30 @@ def correlated_in_halves(x: Array, size: int, y: Array) -> None:
                     other = half(other + half(x[row, t + lag] * x[row, t + lag]))
                 some = own != 0 and other != 0
                 y[row, frame, lag - 1] = half(half(both / own) / other) if some else 0.0
+
+
+def without_mean(x: Array, starts: Array, ends: Array, normed: bool, y: Array) -> None:
+    """y [n, time, features] = x less its mean from starts [time] to ends [time], over its standard deviation if normed.
+
+    Windows go on by no more than one time. Their sums go along, and keep their rounding: so does MindSpore.
+    """
+    number = x.dtype.type
+    for row in range(x.shape[0]):
+        sums, squares = np.zeros(x.shape[2], x.dtype), np.zeros(x.shape[2], x.dtype)
+        for t in range(x.shape[1]):
+            start, end = starts[t], ends[t]
+            gone = starts[t - 1] if t and start > starts[t - 1] else -1
+            first = 0 if t == 0 else ends[t - 1]
+            frames = number(end - start)
+            for f in range(x.shape[2]):
+                if gone >= 0:
+                    sums[f] -= x[row, gone, f]
+                    squares[f] -= x[row, gone, f] * x[row, gone, f]
+                for come in range(first, end):
+                    sums[f] += x[row, come, f]
+                    squares[f] += x[row, come, f] * x[row, come, f]
+                value = x[row, t, f] - sums[f] / frames
+                if normed:
+                    spread = squares[f] / frames - sums[f] * sums[f] / (frames * frames)
+                    value = number(0) if end - start == 1 else value * (number(1) / np.sqrt(spread))
+                y[row, t, f] = value
