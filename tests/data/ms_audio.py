@@ -28,6 +28,9 @@ BIQUADS = [
         for name in ("Allpass", "Band", "Bandpass", "Bandreject", "Lowpass", "Highpass")
     ),
     "A.AllpassBiquad(-100, 30, 0.01)",
+    "A.BandpassBiquad(8000, 4414.4)",
+    "A.TrebleBiquad(8000, 23.934, 4187.168, 0.4)",
+    "A.BassBiquad(1000, -15.117, 525.25, 0.901)",
     "A.BandBiquad(44100, 200.0, 0.5, True)",
     "A.BandpassBiquad(1000, 100, 0.3, const_skirt_gain=True)",
     "A.LowpassBiquad(44100, 30000.0)",
@@ -99,7 +102,7 @@ TRANSFORMS = [
                 for shape in ("LINEAR", "EXPONENTIAL", "LOGARITHMIC", "QUARTER_SINE", "HALF_SINE")
                 for n, x in (("5, 7", "SOUND"), ("40, 40", "SOUND[:1].astype(np.float64)"))
             ),
-            ("Fade()", ("SOUND[:1]",)),
+            ("Fade()", ("SOUND[:1]", "INTS[:1]")),
             ("Fade(1, 1)", ("SOUND[:1]", "INTS[:1]")),
             (
                 "AmplitudeToDB()",
@@ -229,6 +232,7 @@ TRANSFORMS = [
             ("SlidingWindowCmn(1, 1, True, True)", "POWERS[0]"),
             ("SlidingWindowCmn(0, 0)", "POWERS[0]"),
             ("SlidingWindowCmn(3, 1)", "POWERS[0, :1]"),
+            ("SlidingWindowCmn(3, 1)", "POWERS[0, :1, :1]"),
             ("SlidingWindowCmn(3, 2, True)", "POWERS[:1].astype(np.int16)"),
         )
     ),
@@ -253,6 +257,7 @@ TRANSFORMS = [
         for t, x in (
             ("Resample(16000, 8000)", "SOUND"),
             ("Resample()", "SOUND[:1]"),
+            ("Resample(3.5, 3.5)", "INTS[:1]"),
             ("Resample(3, 5)", "SOUND[None].astype(np.float64)"),
             ("Resample(3.7, 5.2)", "INTS[0]"),
             ("Resample(441, 160)", "SOUND"),
@@ -313,7 +318,7 @@ AllpassBiquad: 44100, 200.0)(SOUND > 0
 LowpassBiquad: 0, 1 | 2.0, 1 | True, 1 | 1, 'a' | 1, True | 1, 1e8 | 1, 1, 0 | 1, 1, 1.01 | 1, 1, True | 1 | 2**31, 1
 DeemphBiquad: 48001 | 44100.0 | None
 RiaaBiquad: 48001 | 96000.0
-BandBiquad: 1, 1, 1, 1 | 1, 1, 1, None
+BandBiquad: 1000, 573.7, 0.1)(SOUND | 1000, 0.0, 0.5, True)(SOUND | 1, 1, 1, 1 | 1, 1, 1, None
 BandpassBiquad: 1, 1, 1, 'a'
 BassBiquad: 1, 'a' | 1, 2e7
 Biquad: 1, 1, 1, 0, 1, 1 | 1, 1, 1, 'a', 1, 1 | 1, 1, 1, 1, 1 | 1e9, 1, 1, 1, 1, 1

@@ -219,6 +219,8 @@ SENSELESS = [
     ("A.InverseMelScale(9, sgdargs={'lr': 1})", "sgdargs has 'lr'; it may have sgd_lr, sgd_momentum"),
     ("A.MFCC(100, 4, melkwargs={'n_fft': 0})", r"MFCC: melkwargs\['n_fft'\] must be from 1"),
     ("A.MelScale(4, 100, -700)", "f_min must be above -700"),
+    ("A.BandBiquad(1000, -100.0, 0.5, True)", "noise has no band"),
+    ("A.BandBiquad(1000, -1e6, 0.5)", "too high for sample_rate"),
     ("A.Phaser(10)", "less than half a sample"),
     ("A.Phaser(44100, delay_ms=0)", "less than half a sample"),
     ("A.MuLawEncoding(1)", "quantization_channels must be from 2"),

@@ -325,7 +325,8 @@ class SlidingWindowCmn(Sound):
             raise self.misfit("cmn_window is 0: around a time is none")
         made = np.empty_like(values)
         compiled(without_mean)(values, starts, ends, self.given.norm_vars, made)
-        return made.reshape(sound.shape[1:] if sound.ndim == 2 and len(sound) == 1 else sound.shape)
+        made = made.reshape(sound.shape)
+        return made.squeeze() if made.ndim == 2 and len(made) == 1 else made
 
     def _windows(self, times: int) -> tuple[Array, Array]:
         """Where the window of each time begins and ends, [times] each."""

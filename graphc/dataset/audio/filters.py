@@ -100,6 +100,8 @@ class _Quadratic(Sound):
     """A filter of second order, whose results are cut to -1 .. 1."""
 
     floats = True
+    #: What coefficients are computed in: MindSpore does not do it alike in all.
+    scalar: Any = float
 
     def prepare(self) -> None:
         self.b, self.a = self.coefficients()
@@ -111,11 +113,12 @@ class _Quadratic(Sound):
     def computed(self, sound: Array) -> Array:
         return filter_of(sound, self.a, self.b, True)
 
-    def angle(self, frequency: float) -> tuple[float, float, float]:
+    def angle(self, frequency: float) -> tuple[Any, Any, Any]:
         """cos and sin of what a frequency turns by in one sample, and half of the sine over Q."""
-        turn = 2 * math.pi * single(frequency) / self.given.sample_rate
-        quality = single(getattr(self.given, "Q", 1.0))
-        return math.cos(turn), math.sin(turn), math.sin(turn) / 2 / quality
+        turn = float(self.scalar(2 * math.pi * single(frequency) / self.given.sample_rate))
+        quality = self.scalar(np.float32(getattr(self.given, "Q", 1.0)))
+        sine = self.scalar(math.sin(turn))
+        return self.scalar(math.cos(turn)), sine, sine / 2 / quality
 
 
 def single(value: float) -> float:
@@ -165,15 +168,18 @@ class BandBiquad(_Quadratic):
         g = self.given
         cos, _, _ = self.angle(g.central_freq)
         width = single(float(np.float32(g.central_freq) / np.float32(g.Q)))
-        a2 = math.exp(-2 * math.pi * width / g.sample_rate)
-        a1 = -4 * a2 / (1 + a2) * cos
-        if not a2:
-            raise self.wrong("central_freq / Q is too high for sample_rate")
-        b0 = math.sqrt(max(0.0, 1 - a1 * a1 / (4 * a2))) * (1 - a2)
-        if g.noise:
-            if not b0:
-                raise self.wrong("noise has no band at this central_freq")
-            b0 *= math.sqrt(((1 + a2) * (1 + a2) - a1 * a1) * (1 - a2) / (1 + a2)) / b0
+        tiny = np.finfo(np.float64).eps
+        with np.errstate(over="ignore", invalid="ignore"):
+            a2 = np.exp(np.float64(-2 * math.pi * width / g.sample_rate))
+            if a2 <= tiny or not np.isfinite(a2):
+                raise self.wrong("central_freq / Q is too high for sample_rate")
+            a1 = -4 * a2 / (1 + a2) * cos
+            b0 = np.sqrt(np.maximum(0.0, 1 - a1 * a1 / (4 * a2))) * (1 - a2)
+            if g.noise:
+                level = np.sqrt(((1 + a2) * (1 + a2) - a1 * a1) * (1 - a2) / (1 + a2))
+                if abs(b0) <= tiny or np.isnan(level):
+                    raise self.wrong("noise has no band at this central_freq")
+                b0 *= level / b0
         return (b0, 0.0, 0.0), (1.0, a1, a2)
 
 
@@ -184,6 +190,7 @@ class BandpassBiquad(_Quadratic):
     instead of 1 time.
     """
 
+    scalar = np.float32
     parameters = (RATE, real("central_freq", REQUIRED), QUALITY, flag("const_skirt_gain", False))
 
     def coefficients(self) -> tuple[Any, Any]:
@@ -241,19 +248,20 @@ class EqualizerBiquad(_Quadratic):
 
     def coefficients(self) -> tuple[Any, Any]:
         cos, _, alpha = self.angle(self.given.center_freq)
-        level = _root(self.given.gain)
+        level = _root(single(self.given.gain) / 40)
         return (1 + alpha * level, -2 * cos, 1 - alpha * level), (1 + alpha / level, -2 * cos, 1 - alpha / level)
 
 
-def _root(gain: float) -> float:
-    """The square root of the amplitude of a gain in decibels; infinite if it is too high for a number."""
+def _root(exponent: Any) -> float:
+    """A power of ten; infinite if it is too high for a number."""
     with np.errstate(over="ignore"):
-        return float(np.exp(np.float64(np.float32(gain)) / 40 * math.log(10)))
+        return float(np.exp(np.float64(exponent) * math.log(10)))
 
 
-def _shelf(level: float, cos: float, alpha: float, side: int) -> tuple[Any, Any]:
-    """The filter that is louder above a frequency (side 1), or below it (-1)."""
-    bend, near, far = 2 * math.sqrt(level) * alpha, (level - 1) * cos * side, (level + 1) * cos * side
+def _shelf(level: Any, cos: Any, alpha: Any, side: int) -> tuple[Any, Any]:
+    """The filter that is louder above a frequency (side 1), or below it (-1). level: the root of the gain."""
+    bend = 2 * type(level)(math.sqrt(level)) * alpha
+    near, far = (level - 1) * cos * side, (level + 1) * cos * side
     b = level * (level + 1 + near + bend), -2 * side * level * (level - 1 + far), level * (level + 1 + near - bend)
     a = level + 1 - near + bend, 2 * side * (level - 1 - far), level + 1 - near - bend
     return b, a
@@ -269,7 +277,7 @@ class BassBiquad(_Quadratic):
 
     def coefficients(self) -> tuple[Any, Any]:
         cos, _, alpha = self.angle(self.given.central_freq)
-        b, a = _shelf(_root(self.given.gain), cos, alpha, -1)
+        b, a = _shelf(_root(np.float32(self.given.gain) / np.float32(40)), cos, alpha, -1)
         return tuple(v / a[0] for v in b), tuple(v / a[0] for v in a)
 
 
@@ -279,11 +287,13 @@ class TrebleBiquad(_Quadratic):
     sample_rate: not 0. Q: above 0, up to 1.
     """
 
+    scalar = np.float32
     parameters = (RATE, real("gain", REQUIRED), real("central_freq", 3000), QUALITY)
 
     def coefficients(self) -> tuple[Any, Any]:
         cos, _, alpha = self.angle(self.given.central_freq)
-        return _shelf(_root(self.given.gain), cos, alpha, 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _shelf(np.float32(_root(np.float32(self.given.gain) / np.float32(40))), cos, alpha, 1)
 
 
 class DeemphBiquad(_Quadratic):

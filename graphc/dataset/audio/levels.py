@@ -163,6 +163,11 @@ class Fade(Sound):
         kind("fade_shape", FadeShape.LINEAR),
     )
 
+    def apply(self, value: Array) -> Any:
+        made = super().apply(value)
+        # Without a fade it is as it was, in its own dtype.
+        return made if self.given.fade_in_len or self.given.fade_out_len else value.copy()
+
     def computed(self, sound: Array) -> Array:
         made, length = sound.copy(), sound.shape[-1]
         ends = self.given.fade_in_len, self.given.fade_out_len

@@ -202,10 +202,15 @@ class Resample(Sound):
             if getattr(self.given, name) < 1:
                 raise self.wrong(f"{name} must be 1 or more, got {getattr(self.given, name)}")
 
+    def apply(self, value: Array) -> Any:
+        made = super().apply(value)
+        # As it is, in its own dtype.
+        return value.copy() if self.given.orig_freq == self.given.new_freq else made
+
     def computed(self, sound: Array) -> Array:
         g = self.given
         if g.orig_freq == g.new_freq:
-            return sound.copy()
+            return sound
         rates = int(g.orig_freq), int(g.new_freq)
         return resampled("Resample", sound, *rates, g.resample_method, g.lowpass_filter_width, g.rolloff, g.beta)
 
