@@ -144,6 +144,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "dataset-names": _names(dataset),
     "mindrecord-names": _names(mindrecord),
     "transforms-names": _names(dataset.transforms),
+    "audio-names": _names(dataset.audio),
     "text-names": _names(dataset.text),
     "vision-names": _names(dataset.vision),
 }
@@ -177,6 +178,7 @@ PAGES = {
     "dataset-names": "data.md",
     "mindrecord-names": "data.md",
     "transforms-names": "data.md",
+    "audio-names": "data.md",
     "text-names": "data.md",
     "vision-names": "data.md",
 }

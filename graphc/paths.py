@@ -47,6 +47,7 @@ _MINDRECORD = ("graphc.mindrecord", "graphc.compat.mindrecord_errors")
 _TRANSFORMS = ("graphc.dataset.transforms", "graphc.compat.transforms")
 _VISION = ("graphc.dataset.vision", "graphc.compat.transforms")
 _TEXT = ("graphc.dataset.text", "graphc.compat.transforms")
+_AUDIO = ("graphc.dataset.audio", "graphc.compat.transforms")
 _PARALLEL = ("graphc.parallel", _TOP)
 _DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
 _INSIDE = ("graphc.compat.primitives",)
@@ -146,8 +147,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         _DATASETS,
     ),
     "mindspore.dataset.engine": _DATASETS,
-    # Left out, and yet imported at the top of files that seldom use them: what is asked of them says what to use instead.
-    **dict.fromkeys(("mindspore.dataset.audio", "mindspore.dataset.audio.utils"), ("graphc.compat.audio",)),
+    "mindspore.dataset.audio": ("graphc.dataset.audio",),
+    **_within("mindspore.dataset.audio", "transforms utils", _AUDIO),
     **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks
     "mindspore.nn": _NN,

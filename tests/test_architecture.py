@@ -176,7 +176,7 @@ CIRCLES = {("graphc.ir.graph", "graphc.ir.text"): "a graph prints itself"}
 #: Third parties, and who may import them.
 OUTSIDE = {
     "networkx": ("graphc/ir/", "graphc/ops/", "graphc/passes/", "graphc/inspect/"),
-    "numba": ("codegen/",),
+    "numba": ("codegen/", "graphc/dataset/audio/recurrences.py"),
     "llvmlite": ("codegen/", "graphc/cli/doctor.py"),
     "jinja2": ("codegen/",),
     "malt": ("graphc/trace/",),

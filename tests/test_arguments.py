@@ -125,6 +125,7 @@ UNREAD = {
     "compat/toplevel.py constexpr get_instance": _HOW,
     "compat/toplevel.py constexpr name": _HOW,
     "compat/toplevel.py constexpr _": _HOW,
+    "dataset/audio/base.py Sound.computed sound": _ABSTRACT,
     "dataset/core/dataset.py Dataset.open run": _ABSTRACT,
     "dataset/core/iterators.py DatasetIterator.__exit__ error": _SHAPE,
     "dataset/core/iterators.py DatasetIterator.__exit__ kind": _SHAPE,

@@ -15,3 +15,7 @@ class PyTensorOperation(TensorOperation):
 
 class TextTensorOperation(TensorOperation):
     """As TensorOperation, of texts."""
+
+
+class AudioTensorOperation(TensorOperation):
+    """As TensorOperation, of sounds."""

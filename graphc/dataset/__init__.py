@@ -16,6 +16,7 @@ from graphc.signatures import accept, accepting
 from graphc.suggest import no_member
 
 if TYPE_CHECKING:
+    from graphc.dataset import audio as audio
     from graphc.dataset import text as text
     from graphc.dataset import transforms as transforms
     from graphc.dataset import vision as vision
@@ -114,6 +115,7 @@ if TYPE_CHECKING:
 
 #: Names by module: what reads images or starts workers is imported when it is first asked for.
 _LAZY = {
+    "audio": "",
     "text": "",
     "transforms": "",
     "vision": "",
@@ -242,6 +244,7 @@ __all__ = [
     "YahooAnswersDataset",
     "YelpReviewDataset",
     "YesNoDataset",
+    "audio",
     "config",
     "load_digits",
     "rng",

@@ -44,6 +44,9 @@ def test_imports_of_scripts():
         "from mindspore.dataset import text as again\n"
         "from mindspore.dataset.text.transforms import BertTokenizer, TextTensorOperation\n"
         "from mindspore.dataset.text.utils import JiebaMode, NormalizeForm, Vocab, to_str\n"
+        "import mindspore.dataset.audio as audio\n"
+        "from mindspore.dataset.audio import utils\n"
+        "from mindspore.dataset.audio.transforms import AudioTensorOperation, LowpassBiquad\n"
         "from mindspore.dataset import GeneratorDataset\n"
         "from mindspore.dataset.engine.datasets import Dataset, MappableDataset\n"
         "from mindspore.dataset.engine.samplers import Sampler, BuiltinSampler\n"
@@ -54,9 +57,11 @@ def test_imports_of_scripts():
     assert namespace["CV"].Resize is ds.vision.Resize
     assert namespace["text"].Vocab is namespace["again"].Vocab is namespace["Vocab"] is ds.text.Vocab
     assert namespace["BertTokenizer"] is ds.text.BertTokenizer
+    assert namespace["audio"].LowpassBiquad is ds.audio.LowpassBiquad is namespace["LowpassBiquad"]
+    assert namespace["utils"].WindowType is ds.audio.WindowType
 
 
-@pytest.mark.parametrize("module", [ds, ds.text, ds.transforms, ds.vision, ds.config])
+@pytest.mark.parametrize("module", [ds, ds.audio, ds.text, ds.transforms, ds.vision, ds.config])
 def test_public_names_are_there_and_described(module):
     for name in getattr(module, "__all__", ()):
         member = getattr(module, name)

@@ -18,7 +18,8 @@ from tests.errors.messages import X, refused
 
 #: Where users find what they call.
 OWNERS = (
-    graphc, amp, bijector, checkpoint, common.initializer, dataset, dataset.config, dataset.transforms, dataset.vision,
+    graphc, amp, bijector, checkpoint, common.initializer, dataset, dataset.audio, dataset.config,
+    dataset.transforms, dataset.vision,
     distribution, experimental.optim, experimental.optim.lr_scheduler, mint, mint.linalg, mint.nn, mint.nn.functional,
     mint.optim, mint.special, mnp, mnp.fft, nn, ops, parallel, train,
 )  # fmt: skip
