@@ -16,9 +16,11 @@ from graphc.signatures import accept, accepting
 from graphc.suggest import no_member
 
 if TYPE_CHECKING:
+    from graphc.dataset import debug as debug
     from graphc.dataset import text as text
     from graphc.dataset import transforms as transforms
     from graphc.dataset import vision as vision
+    from graphc.dataset.callbacks import DSCallback, WaitedDSCallback
     from graphc.dataset.core.dataset import Dataset
     from graphc.dataset.lines import LineReader
     from graphc.dataset.nodes.batches import BatchDataset, BatchInfo, PaddedBatchDataset
@@ -115,8 +117,10 @@ if TYPE_CHECKING:
 #: Names by module: what reads images or starts workers is imported when it is first asked for.
 _LAZY = {
     "text": "",
+    "debug": "",
     "transforms": "",
     "vision": "",
+    "callbacks": "DSCallback WaitedDSCallback",
     "core.dataset": "Dataset",
     "lines": "LineReader",
     "nodes.batches": "BatchDataset BatchInfo PaddedBatchDataset",
@@ -173,6 +177,7 @@ __all__ = [
     "CocoDataset",
     "DBpediaDataset",
     "DIV2KDataset",
+    "DSCallback",
     "Dataset",
     "Digits",
     "DigitsDataset",
@@ -237,12 +242,14 @@ __all__ = [
     "USPSDataset",
     "VOCDataset",
     "WIDERFaceDataset",
+    "WaitedDSCallback",
     "WeightedRandomSampler",
     "WikiTextDataset",
     "YahooAnswersDataset",
     "YelpReviewDataset",
     "YesNoDataset",
     "config",
+    "debug",
     "load_digits",
     "rng",
     "text",
