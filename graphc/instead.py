@@ -194,7 +194,6 @@ DATASET = {
         "use Python code that makes the data set: it is not written to files", "compare deserialize serialize show"
     ),
     "audio": "use NumPy or SciPy in a function of map: sounds have no transforms",
-    "dataloader": "use graphc.dataset: data sets read ahead, in threads or processes, by themselves",
     "utils": "use the samples themselves: there is nothing that draws them",
 }
 

@@ -125,6 +125,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.dataset.config": ("graphc.dataset.config",),
     "mindspore.dataset.core.config": ("graphc.dataset.config",),
     "mindspore.dataset.core": ("graphc.dataset",),
+    "mindspore.dataset.dataloader": ("graphc.dataset.dataloader",),
+    **_within("mindspore.dataset.dataloader", "dataloader dataset sampler distributed", ("graphc.dataset.dataloader",)),
     "mindspore.dataset.debug": ("graphc.dataset.debug",),
     "mindspore.dataset.callback": ("graphc.dataset.callbacks",),
     "mindspore.dataset.callback.ds_callback": ("graphc.dataset.callbacks",),

@@ -16,6 +16,7 @@ from graphc.signatures import accept, accepting
 from graphc.suggest import no_member
 
 if TYPE_CHECKING:
+    from graphc.dataset import dataloader as dataloader
     from graphc.dataset import debug as debug
     from graphc.dataset import text as text
     from graphc.dataset import transforms as transforms
@@ -117,6 +118,7 @@ if TYPE_CHECKING:
 #: Names by module: what reads images or starts workers is imported when it is first asked for.
 _LAZY = {
     "text": "",
+    "dataloader": "",
     "debug": "",
     "transforms": "",
     "vision": "",
@@ -249,6 +251,7 @@ __all__ = [
     "YelpReviewDataset",
     "YesNoDataset",
     "config",
+    "dataloader",
     "debug",
     "load_digits",
     "rng",

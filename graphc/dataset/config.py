@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import random
 import secrets
 from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
+
+import numpy as np
 
 from graphc.arguments import no_effect, only
 from graphc.dataset.checks import INT32_MAX, integer, truth
@@ -41,13 +44,16 @@ _settings.update(_DEFAULTS)
 def set_seed(seed: int) -> None:
     """The seed of shuffles and random transforms: an int from 0 to 2**32 - 1; 5489 stands for a new one each time.
 
-    `graphc.set_seed` sets it, too; the later call counts.
+    Python's and NumPy's global generators are seeded with it, as in MindSpore. `graphc.set_seed` sets it, too; the later call
+    counts.
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ArgumentTypeError(f"set_seed: the seed must be an int, got {type(seed).__name__}", loc=user_loc())
     if not 0 <= seed < 2**32:
         raise ArgumentValueError(f"set_seed: the seed must lie in [0, 2**32 - 1], got {seed}", loc=user_loc())
     _settings["seed"], _settings["after"] = seed, global_seed.times_set()
+    random.seed(seed)
+    np.random.seed(seed)
 
 
 def get_seed() -> int:
