@@ -61,6 +61,18 @@ UNREAD = {
     "dataset/vision/filters.py RandomErasing.on_pil image": "it refuses every image of Pillow's",
     "dataset/vision/tones.py OnBytes.on_bytes image": _ABSTRACT,
     "dataset/vision/tones.py _Blended.other image": _ABSTRACT,
+    "dataset/core/streams.py Follower.pass_begins epoch": _ABSTRACT,
+    "dataset/dataloader/samplers.py Sampler.__init__ data_source": "bases of samplers are given it, as in MindSpore",
+    "dataset/debug.py DebugHook.compute args": _ABSTRACT,
+    **{
+        f"dataset/callbacks.py DSCallback.{hook} ds_run_context": _ABSTRACT
+        for hook in ("ds_begin", "ds_epoch_begin", "ds_epoch_end", "ds_step_begin", "ds_step_end")
+    },
+    **{
+        f"dataset/callbacks.py WaitedDSCallback.{hook} {context}": _ABSTRACT
+        for hook in ("sync_epoch_begin", "sync_step_begin")
+        for context in ("train_run_context", "ds_run_context")
+    },
     "amp/managers.py LossScaleManager.update_loss_scale overflow": _ABSTRACT,
     "amp/managers.py FixedLossScaleManager.update_loss_scale overflow": "a fixed scale stays, whatever happens",
     "amp/scalers.py LossScaler.scale inputs": _ABSTRACT,
