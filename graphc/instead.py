@@ -201,9 +201,7 @@ _SENTENCE_PIECES = "use the package sentencepiece in text.PythonTokenizer"
 
 #: What of `mindspore.dataset.text` is left out.
 TEXT = {
-    "JiebaTokenizer": "use the package jieba in text.PythonTokenizer(jieba.lcut)",
     **_names(_SENTENCE_PIECES, "SentencePieceTokenizer SentencePieceVocab"),
-    "UnicodeScriptTokenizer": "use RegexTokenizer, or BasicTokenizer: Python does not know the scripts of characters",
 }
 
 #: What of the methods of `mindspore.dataset.Dataset` is left out.

@@ -62,6 +62,7 @@ UNREAD = {
     "dataset/vision/tones.py OnBytes.on_bytes image": _ABSTRACT,
     "dataset/vision/tones.py _Blended.other image": _ABSTRACT,
     "dataset/core/streams.py Follower.pass_begins epoch": _ABSTRACT,
+    "dataset/dataloader/datasets.py Dataset.__getitem__ index": _ABSTRACT,
     "dataset/dataloader/samplers.py Sampler.__init__ data_source": "bases of samplers are given it, as in MindSpore",
     "dataset/debug.py DebugHook.compute args": _ABSTRACT,
     **{

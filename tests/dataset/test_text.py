@@ -108,12 +108,25 @@ def test_ends_of_words_beside_marks_are_refused():
         text.RegexReplace(r"\bé", "x")("e\u0301")
 
 
-@pytest.mark.parametrize(
-    "name", ["JiebaTokenizer", "SentencePieceTokenizer", "SentencePieceVocab", "UnicodeScriptTokenizer"]
-)
+@pytest.mark.parametrize("name", ["SentencePieceTokenizer", "SentencePieceVocab"])
 def test_what_is_left_out_names_what_to_use(name):
     with pytest.raises(AttributeError, match=f"no attribute '{name}'(?s:.*)help: use "):
         getattr(text, name)
+
+
+def test_files_that_are_no_dictionaries_and_no_models(known):
+    folder = known["FOLDER"]
+    for model, words, what in (
+        ("model.utf8", "short.utf8", r"short.utf8, line 1: must be a word, a number and a tag, got '一 2'"),
+        ("model.utf8", "empty.txt", "empty.txt has no words"),
+        ("words.utf8", "words.utf8", "words.utf8 is no hidden Markov model"),
+    ):
+        with pytest.raises(DataError, match=what):
+            text.JiebaTokenizer(folder + model, folder + words)
+    jieba = text.JiebaTokenizer(folder + "model.utf8", folder + "words.utf8")
+    for bad, error in ((1, TypeError), ("", ValueError)):
+        with pytest.raises(error, match="add_word: word"):
+            jieba.add_word(bad)
 
 
 def sentences():
