@@ -197,17 +197,9 @@ DATASET = {
     "utils": "use the samples themselves: there is nothing that draws them",
 }
 
-_SENTENCE_PIECES = "use the package sentencepiece in text.PythonTokenizer"
-
-#: What of `mindspore.dataset.text` is left out.
-TEXT = {
-    **_names(_SENTENCE_PIECES, "SentencePieceTokenizer SentencePieceVocab"),
-}
-
 #: What of the methods of `mindspore.dataset.Dataset` is left out.
 DATASET_METHODS = {
     "use_sampler": "use the samplers of the sources: of data sets that are made of others concat alone has one",
-    "build_sentencepiece_vocab": _SENTENCE_PIECES,
     **_names("use Model.train, or the data set as an iterator: there is one memory", "device_que send recv"),
     **_names("use load_state_dict with an iterator's state_dict()", "get_init_step set_init_step"),
     **_names(
@@ -315,7 +307,6 @@ INSTEAD: dict[str, dict[str, str]] = {
     "Dataset": DATASET_METHODS,
     "graphc.dataset.config": _names(_VIDEO, "get_video_backend set_video_backend"),
     "graphc.dataset.transforms": TRANSFORMS,
-    "graphc.dataset.text": TEXT,
     "graphc.dataset.vision": VISION,
     "graphc.mint": MINT,
     "graphc.compat.boost": BOOST,

@@ -241,6 +241,12 @@ class Dataset:
         """A text.Vocab of the words in columns: text.Vocab.from_dataset of this data set, with its arguments."""
         return _MAKERS["vocab"](self, columns, freq_range, top_k, special_tokens, special_first)
 
+    def build_sentencepiece_vocab(
+        self, columns: list[str], vocab_size: int, character_coverage: float, model_type: Any, params: dict[str, str]
+    ) -> Any:
+        """A text.SentencePieceVocab trained on columns: its from_dataset of this data set, with its arguments."""
+        return _MAKERS["pieces"](self, columns, vocab_size, character_coverage, model_type, params)
+
     def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
         """Write the rows of one pass into a MindRecord file, or with num_files > 1 into several, named FILE_NAME0 and so on.
 
