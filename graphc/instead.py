@@ -166,35 +166,16 @@ CELL = {
 DATASET = {
     "OBSMindDataset": "use MindDataset of files that are on this machine",
     "DatasetCache": "use the data set itself: samples that fit into memory are kept by NumpySlicesDataset",
-    **_names(
-        "use a Callback of the training: data sets have none", "DSCallback WaitedDSCallback sync_wait_for_dataset"
-    ),
+    "sync_wait_for_dataset": "use sync_wait and sync_update: there are no devices to wait for",
     **_names(
         "use Python code that makes the data set: it is not written to files", "compare deserialize serialize show"
     ),
-    "dataloader": "use graphc.dataset: data sets read ahead, in threads or processes, by themselves",
-    "debug": "use a function that prints in map",
     "utils": "use the samples themselves: there is nothing that draws them",
-}
-
-_SENTENCE_PIECES = "use the package sentencepiece in text.PythonTokenizer"
-
-#: What of `mindspore.dataset.text` is left out.
-TEXT = {
-    "JiebaTokenizer": "use the package jieba in text.PythonTokenizer(jieba.lcut)",
-    **_names(_SENTENCE_PIECES, "SentencePieceTokenizer SentencePieceVocab"),
-    "UnicodeScriptTokenizer": "use RegexTokenizer, or BasicTokenizer: Python does not know the scripts of characters",
 }
 
 #: What of the methods of `mindspore.dataset.Dataset` is left out.
 DATASET_METHODS = {
-    "flat_map": "use GeneratorDataset over a generator that goes through the samples of each",
     "use_sampler": "use the samplers of the sources: of data sets that are made of others concat alone has one",
-    **_names(
-        "use GeneratorDataset over an object that the training changes: data sets do not wait for it",
-        "sync_wait sync_update disable_sync is_sync get_sync_notifiers",
-    ),
-    "build_sentencepiece_vocab": _SENTENCE_PIECES,
     **_names("use Model.train, or the data set as an iterator: there is one memory", "device_que send recv"),
     **_names("use load_state_dict with an iterator's state_dict()", "get_init_step set_init_step"),
     **_names(
@@ -322,7 +303,6 @@ INSTEAD: dict[str, dict[str, str]] = {
     "Dataset": DATASET_METHODS,
     "graphc.dataset.config": _names(_VIDEO, "get_video_backend set_video_backend"),
     "graphc.dataset.transforms": TRANSFORMS,
-    "graphc.dataset.text": TEXT,
     "graphc.dataset.vision": VISION,
     "graphc.mint": MINT,
     "graphc.compat.boost": BOOST,

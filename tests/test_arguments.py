@@ -56,11 +56,22 @@ _SAMPLERS = {
     "size": ("PKSampler.count PKSampler.plan SubsetRandomSampler.plan SubsetSampler.count SubsetSampler.plan "),
     "seed": ("Sampler.plan SequentialSampler.plan SubsetSampler.plan "),
 }
+_STREAMS = (
+    "Follower.pass_begins epoch", "Pool.submit task", "Stream.read count", "Worked.do task", "Worked.leave_out count",
+    "Worked.task count",
+)  # fmt: skip
+_HOOKS = ("begin", "epoch_begin", "epoch_end", "step_begin", "step_end")
+_SYNC = [f"{hook}_begin {whose}_run_context" for hook in ("epoch", "step") for whose in ("ds", "train")]
 #: Parameters that nothing reads, by file, function and name.
 UNREAD = {
     "dataset/vision/filters.py RandomErasing.on_pil image": "it refuses every image of Pillow's",
     "dataset/vision/tones.py OnBytes.on_bytes image": _ABSTRACT,
     "dataset/vision/tones.py _Blended.other image": _ABSTRACT,
+    "dataset/dataloader/datasets.py Dataset.__getitem__ index": _ABSTRACT,
+    "dataset/dataloader/samplers.py Sampler.__init__ data_source": "bases of samplers are given it, as in MindSpore",
+    "dataset/debug.py DebugHook.compute args": _ABSTRACT,
+    **{f"dataset/callbacks.py DSCallback.ds_{hook} ds_run_context": _ABSTRACT for hook in _HOOKS},
+    **{f"dataset/callbacks.py WaitedDSCallback.sync_{hook}": _ABSTRACT for hook in _SYNC},
     "amp/managers.py LossScaleManager.update_loss_scale overflow": _ABSTRACT,
     "amp/managers.py FixedLossScaleManager.update_loss_scale overflow": "a fixed scale stays, whatever happens",
     "amp/scalers.py LossScaler.scale inputs": _ABSTRACT,
@@ -127,15 +138,9 @@ UNREAD = {
     "compat/toplevel.py constexpr _": _HOW,
     "dataset/audio/base.py Sound.computed sound": _ABSTRACT,
     "dataset/core/dataset.py Dataset.open run": _ABSTRACT,
-    "dataset/core/iterators.py DatasetIterator.__exit__ error": _SHAPE,
-    "dataset/core/iterators.py DatasetIterator.__exit__ kind": _SHAPE,
-    "dataset/core/iterators.py DatasetIterator.__exit__ trace": _SHAPE,
+    **{f"dataset/core/iterators.py DatasetIterator.__exit__ {n}": _SHAPE for n in ("error", "kind", "trace")},
     "dataset/core/iterators.py DatasetIterator._given values": _ABSTRACT,
-    "dataset/core/streams.py Pool.submit task": _ABSTRACT,
-    "dataset/core/streams.py Stream.read count": _ABSTRACT,
-    "dataset/core/streams.py Worked.do task": _ABSTRACT,
-    "dataset/core/streams.py Worked.leave_out count": _ABSTRACT,
-    "dataset/core/streams.py Worked.task count": _ABSTRACT,
+    **{f"dataset/core/streams.py {name}": _ABSTRACT for name in _STREAMS},
     "dataset/nodes/batches.py _FunctionBatchStream.task count": "batches come one at a time",
     "dataset/nodes/buckets.py _BucketStream.read count": "batches come one at a time",
     "dataset/orders/files.py FilesSampler.count labels": _COMMON,
@@ -146,9 +151,7 @@ UNREAD = {
     "dataset/orders/records.py _Random.count labels": _COMMON,
     "dataset/orders/records.py _Shares.plan labels": _COMMON,
     "dataset/orders/samplers.py BuiltinSampler.count labels": _ABSTRACT,
-    "dataset/orders/samplers.py BuiltinSampler.plan labels": _ABSTRACT,
-    "dataset/orders/samplers.py BuiltinSampler.plan seed": _ABSTRACT,
-    "dataset/orders/samplers.py BuiltinSampler.plan size": _ABSTRACT,
+    **{f"dataset/orders/samplers.py BuiltinSampler.plan {n}": _ABSTRACT for n in ("labels", "seed", "size")},
     **{f"dataset/orders/samplers.py {f} {n}": _COMMON for n, all in _SAMPLERS.items() for f in all.split()},
     "dataset/sources/generator.py _BatchedStream.task count": "batches come one at a time",
     **{
@@ -183,9 +186,7 @@ UNREAD = {
     "dataset/vision/base.py ImageTransform.on_array image": _ABSTRACT,
     "dataset/vision/boxes.py _WithBoxes.boxed boxes": _ABSTRACT,
     "dataset/vision/boxes.py _WithBoxes.boxed image": _ABSTRACT,
-    "dataset/vision/hsv.py _OfColours.channels first": _ABSTRACT,
-    "dataset/vision/hsv.py _OfColours.channels second": _ABSTRACT,
-    "dataset/vision/hsv.py _OfColours.channels third": _ABSTRACT,
+    **{f"dataset/vision/hsv.py _OfColours.channels {n}": _ABSTRACT for n in ("first", "second", "third")},
     "experimental/optim/adam.py AdamW.decays group": "its decay is no part of the gradient",
     "experimental/optim/adaptive.py Rprop.prepare group": "the rate is all that a step of it shares",
     "experimental/optim/optimizer.py Optimizer.check group": _ABSTRACT,

@@ -17,9 +17,12 @@ from graphc.suggest import no_member
 
 if TYPE_CHECKING:
     from graphc.dataset import audio as audio
+    from graphc.dataset import dataloader as dataloader
+    from graphc.dataset import debug as debug
     from graphc.dataset import text as text
     from graphc.dataset import transforms as transforms
     from graphc.dataset import vision as vision
+    from graphc.dataset.callbacks import DSCallback, WaitedDSCallback
     from graphc.dataset.core.dataset import Dataset
     from graphc.dataset.lines import LineReader
     from graphc.dataset.nodes.batches import BatchDataset, BatchInfo, PaddedBatchDataset
@@ -117,8 +120,11 @@ if TYPE_CHECKING:
 _LAZY = {
     "audio": "",
     "text": "",
+    "dataloader": "",
+    "debug": "",
     "transforms": "",
     "vision": "",
+    "callbacks": "DSCallback WaitedDSCallback",
     "core.dataset": "Dataset",
     "lines": "LineReader",
     "nodes.batches": "BatchDataset BatchInfo PaddedBatchDataset",
@@ -175,6 +181,7 @@ __all__ = [
     "CocoDataset",
     "DBpediaDataset",
     "DIV2KDataset",
+    "DSCallback",
     "Dataset",
     "Digits",
     "DigitsDataset",
@@ -239,6 +246,7 @@ __all__ = [
     "USPSDataset",
     "VOCDataset",
     "WIDERFaceDataset",
+    "WaitedDSCallback",
     "WeightedRandomSampler",
     "WikiTextDataset",
     "YahooAnswersDataset",
@@ -246,6 +254,8 @@ __all__ = [
     "YesNoDataset",
     "audio",
     "config",
+    "dataloader",
+    "debug",
     "load_digits",
     "rng",
     "text",

@@ -5,13 +5,17 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import random
 import secrets
 from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
+
 from graphc.arguments import no_effect, only
 from graphc.dataset.checks import INT32_MAX, integer, truth
+from graphc.dataset.debug import DebugHook, PrintMetaDataHook
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.tensor import seed as global_seed
 from graphc.signatures import accept
@@ -28,7 +32,10 @@ _DEFAULTS: dict[str, Any] = {
     "prefetch_size": 16,
     "multiprocessing_start_method": "spawn",
     "debug_mode": False,
+    "debug_hooks": [],
     "enable_shared_mem": True,
+    "callback_timeout": 60,
+    "error_samples_mode": 0,
     "iterator_mode": {"do_copy": False, "parallel_convert": False},
 }
 _settings.update(_DEFAULTS)
@@ -37,13 +44,16 @@ _settings.update(_DEFAULTS)
 def set_seed(seed: int) -> None:
     """The seed of shuffles and random transforms: an int from 0 to 2**32 - 1; 5489 stands for a new one each time.
 
-    `graphc.set_seed` sets it, too; the later call counts.
+    Python's and NumPy's global generators are seeded with it, as in MindSpore. `graphc.set_seed` sets it, too; the later call
+    counts.
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ArgumentTypeError(f"set_seed: the seed must be an int, got {type(seed).__name__}", loc=user_loc())
     if not 0 <= seed < 2**32:
         raise ArgumentValueError(f"set_seed: the seed must lie in [0, 2**32 - 1], got {seed}", loc=user_loc())
     _settings["seed"], _settings["after"] = seed, global_seed.times_set()
+    random.seed(seed)
+    np.random.seed(seed)
 
 
 def get_seed() -> int:
@@ -91,15 +101,37 @@ def get_multiprocessing_start_method() -> str:
     return str(_settings["multiprocessing_start_method"])
 
 
-def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list[Any] | None = None) -> None:
-    """With True, new iterators do everything in the thread that asks, when it asks: no workers, nothing read ahead."""
-    only("set_debug_mode", "debug_hook_list", debug_hook_list, None)
+def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list[DebugHook] | None = None) -> None:
+    """With True, new iterators do everything in the thread that asks, when it asks: no workers, nothing read ahead.
+
+    debug_hook_list: what is called with the values before and after each operation of `map`; None for [PrintMetaDataHook()],
+    as in MindSpore, and [] for nothing.
+    """
+    hooks = [PrintMetaDataHook()] if debug_hook_list is None else debug_hook_list
+    if not isinstance(hooks, list) or not all(isinstance(hook, DebugHook) for hook in hooks):
+        raise ArgumentTypeError("set_debug_mode: debug_hook_list must be a list of DebugHooks", loc=user_loc())
     _settings["debug_mode"] = truth("set_debug_mode", "debug_mode_flag", debug_mode_flag)
+    _settings["debug_hooks"] = list(hooks)
+
+
+def debug_hooks() -> list[DebugHook] | None:
+    """The hooks of debug mode; None without it."""
+    return _settings["debug_hooks"] if get_debug_mode() else None
 
 
 def get_debug_mode() -> bool:
     """Whether new iterators work without threads and processes."""
     return bool(_settings["debug_mode"])
+
+
+def set_callback_timeout(timeout: int) -> None:
+    """How many seconds rows wait for the training, in a WaitedDSCallback or behind sync_wait; 60 until it is set."""
+    _settings["callback_timeout"] = integer("set_callback_timeout", "timeout", timeout, 1, INT32_MAX)
+
+
+def get_callback_timeout() -> int:
+    """How many seconds rows wait for the training."""
+    return int(_settings["callback_timeout"])
 
 
 def set_enable_shared_mem(enable: bool) -> None:
@@ -158,9 +190,6 @@ set_autotune_interval, get_autotune_interval = _remembered("autotune_interval", 
 set_auto_offload, get_auto_offload = _remembered(
     "auto_offload", "offload", False, _bool, "transforms run where the data set does"
 )
-set_callback_timeout, get_callback_timeout = _remembered(
-    "callback_timeout", "timeout", 60, _count, "data sets have no callbacks"
-)
 set_monitor_sampling_interval, get_monitor_sampling_interval = _remembered(
     "monitor_sampling_interval", "interval", 1000, _count, "`graphc prof` measures"
 )
@@ -196,20 +225,33 @@ class ErrorSamplesMode(IntEnum):
 
 
 def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
-    """What becomes of samples that map fails for; errors are raised (ErrorSamplesMode.RETURN), as long as nothing is set, too.
+    """What becomes of samples that map fails for, in iterators that are made later: until it is set, and in debug mode, errors
+    are raised (RETURN); SKIP leaves the samples out.
 
-    Raises ArgumentTypeError, and ArgumentValueError for the other modes.
+    Raises ArgumentTypeError, and ArgumentValueError for REPLACE.
     """
     if not isinstance(error_samples_mode, ErrorSamplesMode):
         raise ArgumentTypeError(
             f"set_error_samples_mode: must be one of ErrorSamplesMode, got {error_samples_mode!r}", loc=user_loc()
         )
-    only("set_error_samples_mode", "error_samples_mode", error_samples_mode, ErrorSamplesMode.RETURN)
+    only(
+        "set_error_samples_mode",
+        "error_samples_mode",
+        error_samples_mode,
+        ErrorSamplesMode.RETURN,
+        ErrorSamplesMode.SKIP,
+    )
+    _settings["error_samples_mode"] = error_samples_mode
 
 
 def get_error_samples_mode() -> ErrorSamplesMode:
-    """What becomes of samples that map fails for: the error is raised."""
-    return ErrorSamplesMode.RETURN
+    """What becomes of samples that map fails for; RETURN until it is set: the error is raised."""
+    return ErrorSamplesMode(_settings["error_samples_mode"])
+
+
+def skips_errors() -> bool:
+    """Whether samples that map fails for are left out."""
+    return get_error_samples_mode() is ErrorSamplesMode.SKIP and not get_debug_mode()
 
 
 def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> None:

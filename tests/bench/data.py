@@ -91,7 +91,7 @@ def graphc_rates() -> dict[str, float]:
         source = kind()
         found[f"{name}, alone"] = alone(source)
         for workers in (0, 1, 2):
-            ds.config.set_debug_mode(workers == 0)
+            ds.config.set_debug_mode(workers == 0, [])
             made = ds.GeneratorDataset(source, ["image", "label"], num_parallel_workers=max(workers, 1))
             found[f"{name}, {workers} workers"] = rate(of(made))
     ds.config.set_debug_mode(False)

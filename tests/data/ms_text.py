@@ -6,6 +6,7 @@ usage: python ms_text.py, where MindSpore is installed. tests/dataset/test_text.
 import hashlib
 import json
 import pathlib
+import random
 import tempfile
 
 import numpy as np
@@ -30,6 +31,35 @@ FILES = {
     "4gram-#BEGIN#ab#END# 9 9\n"
     "2gram-é 0.1 0.7\n2gram-éa 1 2\n2gram-a#END# 0.2 0.3\n",
 }
+CHINESE = "床前明月光疑是地上霜举头望低思故乡北京大学生清华欢迎你我们的中国人民"
+
+
+def jieba_files():
+    """A dictionary of some of the words, and a hidden Markov model of most of the characters, in cppjieba's forms."""
+    draw = random.Random(1)
+    pairs = (CHINESE[k : k + n] for k in range(len(CHINESE)) for n in (2, 3))
+    words = sorted({*CHINESE[::2], *(w for w in pairs if draw.random() < 0.35)})
+    numbers = [-0.26, None, None, -1.46], [None, -0.51, -0.91, None], [-0.58, None, None, -0.8]
+    numbers += [None, -0.33, -1.26, None], [-0.72, None, None, -0.66]
+    lines = [" ".join("-3.14e+100" if x is None else str(x) for x in row) for row in numbers]
+    lines += [",".join(f"{c}:{-draw.random() * 10:.4f}" for c in CHINESE if draw.random() < 0.8) for _ in range(4)]
+    return {
+        "words.utf8": "".join(f"{w} {draw.randint(1, 5000)} n\n" for w in words),
+        "model.utf8": "#B E M S\n" + "\n\n#\n".join(lines) + "\n",
+        "own.utf8": "望低 100\n思故乡\n 地上霜 x\n*bad 3\n人民 7 \n的中国12\n",
+        "short.utf8": "一 2\n",
+    }
+
+
+def chinese():
+    """Sentences, with what is not Chinese in some of them."""
+    draw = random.Random(2)
+    made = ["".join(draw.choice(CHINESE) for _ in range(draw.randint(1, 14))) for _ in range(40)]
+    made += ["".join(draw.choice(CHINESE + "ab1.2 ，。?Zé😀\t") for _ in range(20)) for _ in range(40)]
+    return [*made, *(CHINESE[k : k + 12] for k in range(0, 24)), " ", "3.14abc 1.2.3北京", "abc123北", "，，"]
+
+
+FILES |= jieba_files()
 PIECES = [
     *"床前明月光体字+/-=", "i", "am", "mak", "make", "small", "mistake", "##s", "during", "work", "##ing", "hour", "😀",
     "12", "28", " ", "I", "[CLS]", "[SEP]", "[UNK]",
@@ -241,6 +271,42 @@ ROWS = [
 ]  # fmt: skip
 
 
+JIEBA = "text.JiebaTokenizer(FOLDER + 'model.utf8', FOLDER + 'words.utf8', {})"
+#: With words that are added, and with a file of them.
+ADDED = (
+    "[t := " + JIEBA + ", t.add_word('月光疑是'), t.add_word('霜', 5000), t.add_word('前', 3),"
+    " t.add_dict({{'京大': 200, '们': 1, '你我': 0}}), cut(t)][-1]"
+)
+OWN = "[t := " + JIEBA + ", t.add_dict(FOLDER + 'own.utf8'), cut(t)][-1]"
+CHINESE_WORDS = [
+    *(form.format(mode) for mode in ("mode=text.JiebaMode.MP", "mode=text.JiebaMode.HMM", "text.JiebaMode.MIX")
+      for form in (f"cut({JIEBA})", ADDED, OWN)),
+    *(JIEBA.format("with_offsets=True") + f"({text!r})" for text in ("北京大学 abc1.5，大", "é明月光", "我")),
+    JIEBA.format("mode=2"), JIEBA.format("with_offsets=1"), JIEBA.format("") + "(['北', '京'])",
+    "text.JiebaTokenizer(FOLDER + 'none', FOLDER + 'words.utf8')", "text.JiebaTokenizer(FOLDER + 'model.utf8', FOLDER + 'none')",
+    JIEBA.format("") + ".add_word('北', -1)",
+    JIEBA.format("") + ".add_dict(1)", JIEBA.format("") + ".add_dict('none')",
+]  # fmt: skip
+SCRIPTS = [
+    f"scripts(text.UnicodeScriptTokenizer(True), {k})" for k in range(0, 0x110000, 0x1000)
+    if k < 0x33000 or k >= 0xE0000
+] + [
+    f"text.UnicodeScriptTokenizer({given})({text!r})" for given in ("", "True", "with_offsets=True", "True, True")
+    for text in ("Chinese中国 abc", "a\u0301b", "  a  b ", "", "   ", "a1", "あア", "１２ａ", "😀a", "а\u0300\u1680\u3000")
+] + ["text.UnicodeScriptTokenizer(1)", "text.UnicodeScriptTokenizer()(['a', 'b'])"]  # fmt: skip
+
+
+def cut(tokenizer):
+    """A digest of the words of all sentences."""
+    return digest(np.concatenate([tokenizer(sentence) for sentence in chinese()]))
+
+
+def scripts(tokenizer, first):
+    """A digest of the parts of 4096 characters in a row."""
+    codes = [c for c in range(first, first + 0x1000) if c and not 0xD800 <= c < 0xE000]
+    return digest(tokenizer("".join(map(chr, codes)))) if codes else None
+
+
 def plain(value):
     """A result as JSON."""
     if isinstance(value, np.ndarray):
@@ -266,7 +332,17 @@ def digest(value):
 def names(ms, ds, text, path):
     """What expressions may name."""
     every = np.array([chr(c) for c in [*range(1, 0xD800), *range(0xE000, 0x20000)]])
-    return {"ms": ms, "ds": ds, "text": text, "np": np, "FOLDER": folder(path), "EVERY": every, "DIGEST": digest}
+    return {
+        "ms": ms,
+        "ds": ds,
+        "text": text,
+        "np": np,
+        "FOLDER": folder(path),
+        "EVERY": every,
+        "DIGEST": digest,
+        "cut": cut,
+        "scripts": scripts,
+    }
 
 
 def outcome(text, known):
@@ -283,7 +359,7 @@ def outcome(text, known):
         return next(c.__name__ for c in type(raised).__mro__ if c.__module__ == "builtins" and c is not Exception)
 
 
-ALL = [*VOCABS, *WORDS, *NUMBERS, *SEQUENCES, *TOKENS, *FORMS, *REGULAR, *EMBEDDED, *ROWS]
+ALL = [*VOCABS, *WORDS, *NUMBERS, *SEQUENCES, *TOKENS, *FORMS, *REGULAR, *EMBEDDED, *ROWS, *CHINESE_WORDS, *SCRIPTS]
 
 
 def main():

@@ -70,7 +70,7 @@ def test_public_names_are_there_and_described(module):
 
 def test_settings_that_are_remembered(monkeypatch):
     monkeypatch.setattr(ds.config, "_settings", dict(ds.config._settings))
-    for name, given in (("callback_timeout", {"timeout": 30}), ("auto_offload", {"offload": True})):
+    for name, given in (("multiprocessing_timeout_interval", {"interval": 30}), ("auto_offload", {"offload": True})):
         read = getattr(ds.config, f"get_{name}")
         getattr(ds.config, f"set_{name}")(read())
         getattr(ds.config, f"set_{name}")(**given)
@@ -80,19 +80,12 @@ def test_settings_that_are_remembered(monkeypatch):
     assert ds.config.get_iterator_mode() == {"do_copy": False, "parallel_convert": False}
     ds.config.set_iterator_mode(parallel_convert=True)
     assert ds.config.get_iterator_mode() == {"do_copy": False, "parallel_convert": True}
-    for call in (lambda: ds.config.set_callback_timeout("1"), lambda: ds.config.set_fast_recovery(enable=True)):
+    for call in (
+        lambda: ds.config.set_multiprocessing_timeout_interval("1"),
+        lambda: ds.config.set_fast_recovery(enable=True),
+    ):
         with pytest.raises(TypeError):
             call()
-
-
-def test_errors_of_samples_are_raised():
-    modes = ds.config.ErrorSamplesMode
-    ds.config.set_error_samples_mode(modes.RETURN)
-    assert ds.config.get_error_samples_mode() is modes.RETURN
-    with pytest.raises(ValueError, match=r"error_samples_mode=<ErrorSamplesMode\.SKIP: 2> is not supported"):
-        ds.config.set_error_samples_mode(modes.SKIP)
-    with pytest.raises(TypeError):
-        ds.config.set_error_samples_mode(0)
 
 
 def test_lines_by_their_numbers(tmp_path):

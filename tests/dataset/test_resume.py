@@ -102,7 +102,7 @@ def test_blocks_hold_batches_of_one_shape():
         shapes.append(block[0].shape)
         position = iterator.state_dict()["position"]
     assert (shapes, position) == ([(1, 2, 2), (2, 2, 3), (1, 2, 2)], 4)
-    ds.config.set_debug_mode(True)
+    ds.config.set_debug_mode(True, [])
     again = ds.GeneratorDataset(rows, ["x"], shuffle=False).batch(2).create_tuple_iterator(num_epochs=1)
     assert [again.blocks(None, 8)[0].shape for _ in range(3)] == shapes
 

@@ -108,12 +108,65 @@ def test_ends_of_words_beside_marks_are_refused():
         text.RegexReplace(r"\bé", "x")("e\u0301")
 
 
-@pytest.mark.parametrize(
-    "name", ["JiebaTokenizer", "SentencePieceTokenizer", "SentencePieceVocab", "UnicodeScriptTokenizer"]
-)
-def test_what_is_left_out_names_what_to_use(name):
-    with pytest.raises(AttributeError, match=f"no attribute '{name}'(?s:.*)help: use "):
-        getattr(text, name)
+MODELS = json.loads((DATA / "ms_pieces.json").read_text(encoding="utf-8"))
+PIECES_PROBE = recorder("ms_pieces")
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_sentence_pieces(kind, tmp_path):
+    pytest.importorskip("sentencepiece")
+    assert json.loads(json.dumps(PIECES_PROBE.pieces(ds, text, kind, str(tmp_path)))) == MODELS[kind]
+
+
+def test_what_sentence_pieces_refuse(tmp_path):
+    pytest.importorskip("sentencepiece")
+    vocab, kinds = text.SentencePieceVocab, text.SentencePieceModel
+    lines = tmp_path / "lines.txt"
+    lines.write_text("a b c\n")
+    good = ([str(lines)], 20, 0.9995, kinds.UNIGRAM, {})
+    for place, bad, error, what in (
+        (0, "lines.txt", TypeError, "file_path must be a list"),
+        (0, [], ValueError, "file_path is empty"),
+        (0, ["none"], RuntimeError, "SentencePiece: "),
+        (1, 0, ValueError, "vocab_size"),
+        (1, 5000, RuntimeError, "Vocabulary size too high"),
+        (2, 0.5, ValueError, "character_coverage"),
+        (3, "UNIGRAM", TypeError, "model_type must be one of SentencePieceModel"),
+        (4, {"model_prefix": "m"}, ValueError, "which an argument says"),
+        (4, {"nothing": "1"}, RuntimeError, "nothing"),
+        (4, None, TypeError, "params must be a dict"),
+    ):
+        with pytest.raises(error, match=what):
+            vocab.from_file(*good[:place], bad, *good[place + 1 :])
+    with pytest.raises(RuntimeError, match="no column 'x'"):
+        vocab.from_dataset(sentences(), ["x"], *good[1:])
+    with pytest.raises(RuntimeError, match="'label' must be text, got int64"):
+        sentences().build_sentencepiece_vocab(["label"], *good[1:])
+    with pytest.raises(DataError, match="cannot be written"):
+        vocab.save_model(vocab(), str(tmp_path / "none"), "m")
+    for mode, kind, error, what in (
+        (3, text.SPieceTokenizerOutType.INT, TypeError, "mode must be a path"),
+        (str(lines), 1, TypeError, "out_type must be one of"),
+        ("none", text.SPieceTokenizerOutType.INT, RuntimeError, "none cannot be read"),
+        (str(lines), text.SPieceTokenizerOutType.INT, RuntimeError, "no model of SentencePiece's"),
+    ):
+        with pytest.raises(error, match=what):
+            text.SentencePieceTokenizer(mode, kind)
+
+
+def test_files_that_are_no_dictionaries_and_no_models(known):
+    folder = known["FOLDER"]
+    for model, words, what in (
+        ("model.utf8", "short.utf8", r"short.utf8, line 1: must be a word, a number and a tag, got '一 2'"),
+        ("model.utf8", "empty.txt", "empty.txt has no words"),
+        ("words.utf8", "words.utf8", "words.utf8 is no hidden Markov model"),
+    ):
+        with pytest.raises(DataError, match=what):
+            text.JiebaTokenizer(folder + model, folder + words)
+    jieba = text.JiebaTokenizer(folder + "model.utf8", folder + "words.utf8")
+    for bad, error in ((1, TypeError), ("", ValueError)):
+        with pytest.raises(error, match="add_word: word"):
+            jieba.add_word(bad)
 
 
 def sentences():

@@ -71,7 +71,7 @@ def test_rows_do_not_depend_on_shared_memory_or_debug_mode():
     expected = rows(pipelines(PROCESSES)["batches"])
     ds.config.set_enable_shared_mem(False)
     assert rows(pipelines(PROCESSES)["batches"]) == expected
-    ds.config.set_debug_mode(True)
+    ds.config.set_debug_mode(True, [])
     assert rows(pipelines(PROCESSES)["batches"]) == expected
 
 

@@ -41,8 +41,8 @@ def test_the_error_says_what_to_use():
         from graphc.dataset import OBSMindDataset  # noqa: F401
     with pytest.raises(ImportError, match="no 'VideoDecoder'; use GeneratorDataset"):
         from graphc.dataset.vision import VideoDecoder  # noqa: F401
-    with pytest.raises(AttributeError, match=r"(?s)BatchDataset has no attribute 'sync_wait'.*use GeneratorDataset"):
-        ds.NumpySlicesDataset([1]).batch(1).sync_wait("x")
+    with pytest.raises(AttributeError, match=r"(?s)BatchDataset has no attribute 'device_que'.*use Model.train"):
+        ds.NumpySlicesDataset([1]).batch(1).device_que()
     with pytest.raises(AttributeError, match=r"(?s)BatchDataset has no attribute 'shufle'.*did you mean d.shuffle"):
         ds.NumpySlicesDataset([1]).batch(1).shufle(2)
     with pytest.raises(AttributeError, match=r"(?s)transforms has no attribute 'Plugin'.*use a function"):

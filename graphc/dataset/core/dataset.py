@@ -49,6 +49,8 @@ class Dataset:
 
     #: Whether rows are computed by Python functions, so that reading ahead in a thread is worth it.
     in_python = False
+    #: Whether its rows wait for who reads them: none is computed before its turn.
+    waits = False
 
     def __init__(self, children: tuple[Dataset, ...], columns: list[str], workers: int | None = None) -> None:
         self.children, self._columns = children, columns
@@ -86,6 +88,10 @@ class Dataset:
     def busy(self) -> bool:
         """Whether any node runs Python functions."""
         return self.in_python or any(c.busy() for c in self.children)
+
+    def paced(self) -> bool:
+        """Whether rows of any node wait for who reads them, so that nothing behind it may gather several."""
+        return self.waits or any(c.paced() for c in self.children)
 
     # ---- reading
 
@@ -235,6 +241,12 @@ class Dataset:
         """A text.Vocab of the words in columns: text.Vocab.from_dataset of this data set, with its arguments."""
         return _MAKERS["vocab"](self, columns, freq_range, top_k, special_tokens, special_first)
 
+    def build_sentencepiece_vocab(
+        self, columns: list[str], vocab_size: int, character_coverage: float, model_type: Any, params: dict[str, str]
+    ) -> Any:
+        """A text.SentencePieceVocab trained on columns: its from_dataset of this data set, with its arguments."""
+        return _MAKERS["pieces"](self, columns, vocab_size, character_coverage, model_type, params)
+
     def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
         """Write the rows of one pass into a MindRecord file, or with num_files > 1 into several, named FILE_NAME0 and so on.
 
@@ -254,7 +266,7 @@ class Dataset:
         num_parallel_workers: int | None = None,
         python_multiprocessing: bool = False,
         cache: None = None,
-        callbacks: None = None,
+        callbacks: Any = None,
         max_rowsize: Any = None,
         offload: bool | None = None,
     ) -> Dataset:
@@ -263,7 +275,8 @@ class Dataset:
         operations: callables that take one array per input column and return one value, or a tuple of several.
         input_columns: names; by default the first column. output_columns: names of the results, by default those of the inputs.
         Results take the inputs' places if there are as many, else they come first. num_parallel_workers: threads, or processes
-        with python_multiprocessing. cache and callbacks must be None; max_rowsize and offload have no effect.
+        with python_multiprocessing. callbacks: a DSCallback or a list of them; rows are then computed one after the other. cache
+        must be None; max_rowsize and offload have no effect.
         """
         options = (num_parallel_workers, python_multiprocessing, cache, callbacks, max_rowsize, offload)
         return _NODES["map"](self, operations, input_columns, output_columns, *options)
@@ -372,6 +385,54 @@ class Dataset:
 
     def __add__(self, datasets: Dataset | list[Dataset]) -> Dataset:
         return self.concat(datasets)
+
+    def flat_map(self, func: Callable[..., Dataset]) -> Dataset:
+        """The rows of what func(*columns of a row), a data set, gives for each row, one after the other. It is called now, for
+        the rows of one pass.
+        """
+        function("flat_map", "func", func)
+        made = []
+        with self.create_tuple_iterator(num_epochs=1, output_numpy=True) as rows:
+            for row in rows:
+                made.append(func(*row))
+                if not isinstance(made[-1], Dataset):
+                    raise ArgumentTypeError(
+                        f"flat_map: func must return a data set, got {type(made[-1]).__name__}", loc=user_loc()
+                    )
+        if not made:
+            raise DataError("flat_map: the data set has no rows", loc=user_loc())
+        return _NODES["concat"](made)
+
+    # ---- rows that wait for the training
+
+    def sync_wait(
+        self, condition_name: str, num_batch: int = 1, callback: Callable[[Any], Any] | None = None
+    ) -> Dataset:
+        """Hold rows back until sync_update(condition_name) is called: num_batch batches, or rows, come without.
+
+        callback: called by sync_update with its data, before rows pass that it lets go. Rows that have waited for
+        config.get_callback_timeout() seconds go on, with a warning. What follows computes one row after the other.
+        """
+        return _NODES["sync_wait"](self, condition_name, num_batch, callback)
+
+    def sync_update(self, condition_name: str, num_batch: int | None = None, data: Any = None) -> None:
+        """Let num_batch more batches pass, by default as many as sync_wait said, and give its callback `data`. DataError for
+        another condition's name: nothing waits any more then.
+        """
+        _MAKERS["sync_update"](self, condition_name, num_batch, data)
+
+    def disable_sync(self) -> None:
+        """Let all rows pass from now on."""
+        for gate in _MAKERS["gates"](self):
+            gate.open()
+
+    def is_sync(self) -> bool:
+        """Whether there is a sync_wait in the pipeline."""
+        return bool(_MAKERS["gates"](self))
+
+    def get_sync_notifiers(self) -> dict[str, Callable[..., None]]:
+        """Of each condition the function (rows or None, data) that lets rows pass."""
+        return {gate.name: gate.release for gate in _MAKERS["gates"](self)}
 
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
         """apply_func(this data set), which must be a data set."""

@@ -75,7 +75,9 @@ class DatasetIterator:
         self._failure: DataError | None = None
         self._ready: deque[Rows] = deque()
         #: Unbatched rows are read several at a time.
-        self._at_once = 1 if dataset.get_batch_size() != 1 else min(prefetch, 64)
+        self._paced = dataset.paced()
+        one_by_one = dataset.get_batch_size() != 1 or self._paced or not run.parallel
+        self._at_once = 1 if one_by_one else min(prefetch, 64)
 
     def __iter__(self) -> DatasetIterator:
         return self
@@ -94,6 +96,12 @@ class DatasetIterator:
         rows, and what they count for `state_dict`, are those of `next`.
         """
         steps = integer("blocks", "steps", steps, 1)
+        if self._paced:
+            raise DataError(
+                "rows of this data set wait for the training: its steps cannot be gathered",
+                loc=user_loc(),
+                help="dataset_sink_mode=False; sync_wait and callbacks of map let rows wait",
+            )
         names = self._chosen if columns is None else columns
         for name in names:
             if name not in self._names:

@@ -19,6 +19,14 @@ _SHARE = 128
 _WORTH = 0.002
 
 
+class Follower(Protocol):
+    """Who is told when passes begin and end."""
+
+    def pass_begins(self, epoch: int) -> None: ...
+
+    def pass_ends(self) -> None: ...
+
+
 @dataclass
 class Run:
     """What the streams of one iterator share. Closed once, by whoever ends the iterator."""
@@ -28,6 +36,8 @@ class Run:
     #: Whether threads and processes may be used.
     parallel: bool
     closers: list[Callable[[], None]] = field(default_factory=list)
+    #: Who is told of the passes of the whole pipeline.
+    followers: list[Follower] = field(default_factory=list)
     nodes: int = 0
     #: How many passes of the whole pipeline are over; what `repeat` repeats are none.
     epoch: int = 0
@@ -80,10 +90,16 @@ class Epochs(Stream):
 
     def begin(self) -> None:
         self._run.epoch += 1
+        for follower in self._run.followers:
+            follower.pass_begins(self._run.epoch)
         self._stream.begin()
 
     def read(self, count: int) -> Rows | None:
-        return self._stream.read(count)
+        rows = self._stream.read(count)
+        if rows is None:
+            for follower in self._run.followers:
+                follower.pass_ends()
+        return rows
 
     def skip(self, count: int) -> int:
         return self._stream.skip(count)

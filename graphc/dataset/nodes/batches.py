@@ -14,6 +14,7 @@ from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
 from graphc.dataset.core.rows import Rows, collated, mixed, values
 from graphc.dataset.core.streams import ALL, Done, Run, Stream, Worked, fill, filled
+from graphc.dataset.nodes.waiting import gates
 from graphc.dataset.workers.choice import pool_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
@@ -125,7 +126,7 @@ class _FunctionBatchStream(Worked):
 
     def __init__(self, child: Stream, dataset: BatchDataset, run: Run) -> None:
         job: Callable[[Any], Done] = dataset.job or _plain_job(dataset)
-        workers_ = dataset.workers() if dataset.job else 1
+        workers_ = dataset.workers() if dataset.job and not dataset.paced() else 1
         super().__init__(*pool_of("batch", job, workers_, dataset.processes, run))
         self._child, self._job = child, job
         self._size, self._drop = dataset.batch_size, dataset.drop_remainder
@@ -195,9 +196,11 @@ def _plain_job(dataset: BatchDataset) -> Callable[[Any], Done]:
 class _Batches(Dataset):
     """What batches of a size, or of sizes that a function says, share."""
 
-    def _sized(self, owner: str, batch_size: Any, drop_remainder: Any) -> None:
+    def _sized(self, owner: str, child: Dataset, batch_size: Any, drop_remainder: Any) -> None:
         if not callable(batch_size):
             integer(owner, "batch_size", batch_size, 1, INT32_MAX)
+            for gate in gates(child):
+                gate.rows *= batch_size
         self.batch_size, self.drop_remainder = batch_size, truth(owner, "drop_remainder", drop_remainder)
 
     def count(self) -> int | None:
@@ -226,7 +229,7 @@ class BatchDataset(_Batches):
         python_multiprocessing: bool,
         max_rowsize: Any,
     ) -> None:
-        self._sized("batch", batch_size, drop_remainder)
+        self._sized("batch", child, batch_size, drop_remainder)
         self.processes = truth("batch", "python_multiprocessing", python_multiprocessing)
         if max_rowsize is not None:
             no_effect("batch", "max_rowsize", "shared memory grows with the rows")
@@ -347,7 +350,7 @@ class PaddedBatchDataset(_Batches):
     def __init__(
         self, child: Dataset, batch_size: Any, drop_remainder: bool, num_parallel_workers: int | None, pad_info: Any
     ) -> None:
-        self._sized("padded_batch", batch_size, drop_remainder)
+        self._sized("padded_batch", child, batch_size, drop_remainder)
         self.padding = None if pad_info is None else Padding("padded_batch", child, pad_info)
         if workers("padded_batch", num_parallel_workers) not in (None, 1):
             no_effect("padded_batch", "num_parallel_workers", "batches are filled up by the thread that reads")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphc.arguments import no_effect, only
+from graphc.dataset import config
+from graphc.dataset.callbacks import Told, checked
 from graphc.dataset.checks import function, misfit, names, truth, workers
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import Rows, alike, stack, to_array, values
+from graphc.dataset.core.rows import Rows, alike, joined, stack, to_array, values
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
+from graphc.dataset.debug import DebugHook, with_hooks
 from graphc.dataset.sample_rng import enter, leave
 from graphc.dataset.workers.choice import pool_of
 from graphc.errors import ArgumentValueError, DataError, GraphcError, user_loc
@@ -28,6 +31,7 @@ class Operations:
 
     def __init__(self, operations: Sequence[Any], places: list[int], inputs: list[str], outputs: list[str]) -> None:
         self.operations, self.places, self.inputs, self.outputs = list(operations), places, inputs, outputs
+        self.hooked = any(isinstance(o, DebugHook) for o in operations)
         # Those at the end that can be applied to many rows at once.
         single = len(places) == len(outputs) == 1
         self.whole = 0
@@ -38,6 +42,20 @@ class Operations:
     def in_python(self) -> bool:
         """Whether any is called for each row."""
         return self.whole < len(self.operations)
+
+    def watched(self, hooks: list[DebugHook] | None) -> Operations:
+        """The same with debug hooks before and after each; itself without debug mode, where hooks are None and none are allowed
+        among the operations (ArgumentValueError).
+        """
+        if hooks is None:
+            if self.hooked:
+                raise ArgumentValueError(
+                    "map: a DebugHook stands among the operations, and debug mode is off",
+                    loc=user_loc(),
+                    help="dataset.config.set_debug_mode(True)",
+                )
+            return self
+        return Operations(with_hooks(self.operations, hooks), self.places, self.inputs, self.outputs)
 
     def __call__(self, task: tuple[Rows, tuple[int, ...], int]) -> Done:
         rows, key, first = task
@@ -121,6 +139,19 @@ class Operations:
         return Done(Rows(rows.count, columns, rows.ids), error)
 
 
+class Lenient:
+    """The job of a `map` that leaves out the samples that it fails for."""
+
+    def __init__(self, job: Operations) -> None:
+        self.job = job
+
+    def __call__(self, task: tuple[Rows, tuple[int, ...], int]) -> Done:
+        rows, key, first = task
+        done = [self.job((rows.part(k, k + 1), key, first + k)) for k in range(rows.count)]
+        kept = [d.rows for d in done if d.error is None and d.rows is not None]
+        return Done(joined(kept) if kept else None)
+
+
 _PLAIN = {int, float, bool}
 
 
@@ -143,9 +174,14 @@ def _name(operation: Any) -> str:
 
 
 class _MapStream(Worked):
-    def __init__(self, child: Stream, job: Operations, run: Run, workers_: int, processes: bool) -> None:
-        super().__init__(*pool_of("map", job, workers_, processes, run))
-        self._child, self._job = child, job
+    def __init__(
+        self, child: Stream, job: Operations, run: Run, workers_: int, processes: bool, told: Told | None
+    ) -> None:
+        self._lenient = config.skips_errors()
+        self._done: Callable[[Any], Done] = Lenient(job) if self._lenient else job
+        super().__init__(*pool_of("map", self._done, workers_, processes, run))
+        self._child, self._told = child, told
+        self._in_python = job.in_python or self._lenient
         self._key, self._pass, self._place = (run.seed, run.number()), -1, 0
 
     def begin(self) -> None:
@@ -154,17 +190,22 @@ class _MapStream(Worked):
         self._pass, self._place = self._pass + 1, 0
 
     def task(self, count: int) -> Any | None:
-        rows = self._child.read(count)
+        rows = self._child.read(1 if self._told else count)
         if rows is None:
             return None
+        if self._told:
+            self._told.row_begins()
         first, self._place = self._place, self._place + rows.count
         return rows, (*self._key, self._pass), first
 
     def do(self, task: Any) -> Done:
-        return self._job(task)
+        done = self._done(task)
+        if self._told and done.error is None:
+            self._told.row_ends()
+        return done
 
     def read(self, count: int) -> Rows | None:
-        if self._job.in_python or self._pool is not None:
+        if self._in_python or self._pool is not None:
             return super().read(count)
         task = self.task(count)
         if task is None:
@@ -176,6 +217,8 @@ class _MapStream(Worked):
         return done.rows
 
     def leave_out(self, count: int) -> int:
+        if self._lenient:  # Which ones there are is known when they are computed.
+            return Stream.skip(self, count)
         skipped = self._child.skip(count)
         self._place += skipped
         return skipped
@@ -199,7 +242,7 @@ class MapDataset(Dataset):
         num_parallel_workers: int | None,
         python_multiprocessing: bool,
         cache: None,
-        callbacks: None,
+        callbacks: Any,
         max_rowsize: Any,
         offload: bool | None,
     ) -> None:
@@ -214,7 +257,7 @@ class MapDataset(Dataset):
                     help=f"{operation.__name__}() makes one" if isinstance(operation, type) else None,
                 )
         only("map", "cache", cache, None)
-        only("map", "callbacks", callbacks, None)
+        self.callbacks = checked(callbacks)
         if max_rowsize is not None:
             no_effect("map", "max_rowsize", "shared memory grows with the rows")
         if offload:
@@ -238,14 +281,21 @@ class MapDataset(Dataset):
 
     @property
     def in_python(self) -> bool:  # type: ignore[override]
-        return self.job.in_python
+        return self.job.in_python or bool(self.callbacks)
+
+    @property
+    def waits(self) -> bool:  # type: ignore[override]
+        return bool(self.callbacks)
 
     def open(self, run: Run) -> Stream:
-        workers_ = self.workers() if self.job.in_python or self.num_parallel_workers else 1
-        return _MapStream(self.children[0].open(run), self.job, run, workers_, self.processes)
+        job = self.job.watched(config.debug_hooks())
+        child = self.children[0].open(run)
+        told = Told(self.callbacks, run) if self.callbacks else None
+        workers_ = self.workers() if job.in_python or self.num_parallel_workers else 1
+        return _MapStream(child, job, run, 1 if self.paced() else workers_, self.processes, told)
 
     def count(self) -> int | None:
-        return self.children[0].count()
+        return None if config.skips_errors() else self.children[0].count()
 
 
 class _FilterStream(Stream):

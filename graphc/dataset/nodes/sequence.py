@@ -127,6 +127,8 @@ class ShuffleDataset(Dataset):
     def __init__(self, child: Dataset, buffer_size: int, again: bool = True) -> None:
         self.buffer_size = integer("shuffle", "buffer_size", buffer_size, 2, INT32_MAX)
         self._again = again
+        if child.is_sync():
+            raise DataError("shuffle: rows behind sync_wait cannot be gathered", loc=user_loc(), help="shuffle first")
         super().__init__((child,), child.get_col_names())
 
     def open(self, run: Run) -> Stream:

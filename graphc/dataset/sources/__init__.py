@@ -1,6 +1,18 @@
 """Where rows come from: arrays, users' objects, files. The operations on them come along."""
 
-from graphc.dataset.nodes import batches, buckets, columns, mapping, saving, sequence, shares, zipping
-from graphc.dataset.text import vocab
+from graphc.dataset.nodes import batches, buckets, columns, mapping, saving, sequence, shares, waiting, zipping
+from graphc.dataset.text import pieces, vocab
 
-__all__ = ["batches", "buckets", "columns", "mapping", "saving", "sequence", "shares", "vocab", "zipping"]
+__all__ = [
+    "batches",
+    "buckets",
+    "columns",
+    "mapping",
+    "pieces",
+    "saving",
+    "sequence",
+    "shares",
+    "vocab",
+    "waiting",
+    "zipping",
+]

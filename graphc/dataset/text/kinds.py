@@ -1,4 +1,4 @@
-"""Kinds that MindSpore's tokenizers of other packages are told by: for scripts that name them; those tokenizers are left out."""
+"""Kinds that tokenizers of Jieba's and SentencePiece's are told by."""
 
 from __future__ import annotations
 

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from graphc.dataset.checks import truth
 from graphc.dataset.text.base import Token, Tokenizer, between, places, texts
+from graphc.dataset.text.scripts import script_of
 from graphc.dataset.text.unicode import SPACES, in_brackets, ranges_of
 from graphc.errors import ArgumentTypeError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _WHITE = re.compile(f"{in_brackets(ranges_of(SPACES))}+")
+
+
+@cache
+def _kind(char: str) -> tuple[str, bool]:
+    """The script of a character, and whether it is white space."""
+    return script_of(ord(char)), _WHITE.match(char) is not None
 
 
 class PythonTokenizer:
@@ -75,3 +84,22 @@ class WhitespaceTokenizer(Tokenizer):
 
     def tokens(self, text: str) -> list[Token]:
         return between(text, [m.span() for m in _WHITE.finditer(text)], lambda part: False)
+
+
+class UnicodeScriptTokenizer(Tokenizer):
+    """The parts of a text [] in one script each, [n]: letters of a writing, marks, digits; with_offsets with their places.
+
+    White space stands by itself, and is left out without keep_whitespace.
+    """
+
+    def __init__(self, keep_whitespace: bool = False, with_offsets: bool = False) -> None:
+        self.keep = truth("UnicodeScriptTokenizer", "keep_whitespace", keep_whitespace)
+        self.with_offsets = truth("UnicodeScriptTokenizer", "with_offsets", with_offsets)
+
+    def tokens(self, text: str) -> list[Token]:
+        byte, made, at = places(text), [], 0
+        for (_, white), chars in groupby(map(_kind, text)):
+            first, at = at, at + sum(1 for _ in chars)
+            if self.keep or not white:
+                made.append((text[first:at], byte[first], byte[at]))
+        return made

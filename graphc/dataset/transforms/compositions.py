@@ -37,7 +37,7 @@ class Compose(Transform):
     """Transforms one after the other: results of one are the inputs of the next."""
 
     def __init__(self, transforms: list[Any]) -> None:
-        self.transforms = _listed("Compose", transforms)
+        self.transforms = self.parts = _listed("Compose", transforms)
 
     def __call__(self, *inputs: Any) -> Any:
         return through(self.transforms, inputs)

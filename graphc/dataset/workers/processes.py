@@ -47,11 +47,20 @@ class Unpicklable(Exception):
 class ProcessWorkers:
     """A Pool (graphc.dataset.core.streams) of processes. Raises Unpicklable if the job cannot be sent to them."""
 
-    def __init__(self, job: Callable[[Any], Done], workers: int, ahead: int, run: Run) -> None:
-        method = config.get_multiprocessing_start_method()
+    def __init__(
+        self,
+        job: Callable[[Any], Done],
+        workers: int,
+        ahead: int,
+        run: Run,
+        method: str | None = None,
+        patience: float | None = None,
+    ) -> None:
+        """method: how they begin, by default as `config` says; patience: how many seconds a result may take, None for ever."""
+        method = method or config.get_multiprocessing_start_method()
         context: Any = multiprocessing.get_context(method)
         sent: Any = job
-        if method == "spawn":
+        if method != "fork":
             sent = _pickled(job)
         slots = -(-ahead // workers)
         share = config.get_enable_shared_mem() and _CAN_SHARE
@@ -65,8 +74,12 @@ class ProcessWorkers:
             )
             process.start()
             there.close()
-            self._workers.append(_Worker(process, here))
+            self._workers.append(_Worker(process, here, patience))
         self._turns: deque[_Worker] = deque()
+        self._submitted = 0
+
+    def from_the_first(self) -> None:
+        """The next task is the first worker's."""
         self._submitted = 0
 
     def submit(self, task: Any) -> None:
@@ -116,8 +129,8 @@ _HARMLESS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, as
 class _Worker:
     """A worker process as seen from here."""
 
-    def __init__(self, process: Any, connection: Connection) -> None:
-        self.process, self.connection = process, connection
+    def __init__(self, process: Any, connection: Connection, patience: float | None) -> None:
+        self.process, self.connection, self._patience = process, connection, patience
         self._maps: dict[int, mmap.mmap] = {}
         self._has_answered = False
 
@@ -129,7 +142,12 @@ class _Worker:
 
     def receive(self) -> Done:
         try:
-            ready = wait([self.connection, self.process.sentinel])
+            ready = wait([self.connection, self.process.sentinel], self._patience)
+            if not ready:
+                raise DataError(
+                    f"worker process {self.process.pid} of the data set has given nothing for {self._patience} seconds",
+                    code="GC202",
+                )
             if self.connection not in ready and not self.connection.poll():
                 raise self._death()
             answer = self.connection.recv()

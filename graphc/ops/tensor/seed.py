@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import random
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,8 @@ drawing = rlock()
 
 
 def set_seed(seed: int) -> None:
-    """Seed NumPy's global generator, from which every initializer draws, the states of random layers made from now on,
-    and those of the random functions (MindSpore: mindspore.set_seed).
+    """Seed NumPy's global generator, from which every initializer draws, and Python's; the states of random layers made from now
+    on, and those of the random functions (MindSpore: mindspore.set_seed).
 
     Raises ArgumentTypeError for anything but an int, ArgumentValueError outside 0 .. 2**32 - 1.
     """
@@ -45,6 +46,7 @@ def set_seed(seed: int) -> None:
     global _seed, _made, _times
     _seed, _made, _times = int(seed), 0, _times + 1
     np.random.seed(_seed)
+    random.seed(_seed)
     for number, state in _generators.items():
         state.set_data(_start(number))
 
