@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from graphc.exports.function import export
     from graphc.function import jit, jit_class, ms_function
     from graphc.ops.functional.attributes import from_numpy
+    from graphc.ops.functional.sparse import COOTensor, CSRTensor, SparseTensor
     from graphc.ops.gradients.derivatives import hessian, jacfwd, jacrev, jvp, vjp, vmap
     from graphc.ops.gradients.reverse import get_grad, grad, value_and_grad
     from graphc.ops.tensor.dtype import (
@@ -171,6 +172,7 @@ _LAZY = {
     "graphc.ops.tensor.seed": "get_rng_state get_seed set_rng_state set_seed",
     "graphc.ops.tensor.parameter": "Parameter ParameterTuple",
     "graphc.ops.functional.attributes": "from_numpy",
+    "graphc.ops.functional.sparse": "COOTensor CSRTensor SparseTensor",
     "graphc.ops.tensor.tensor": "Tensor tensor",
     "graphc.parallel": "get_auto_parallel_context reset_auto_parallel_context set_auto_parallel_context",
     "graphc.train": (
@@ -183,7 +185,7 @@ _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.
 
 __all__ = [
     "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "BackupAndRestore", "BucketedStep", "Callback",
-    "CheckpointConfig", "CheckpointError", "CompileError", "CompiledStep", "DType", "DTypeError", "DataError",
+    "COOTensor", "CSRTensor", "CheckpointConfig", "CheckpointError", "CompileError", "CompiledStep", "DType", "DTypeError", "DataError",
     "DatasetHelper", "DynamicLossScaleManager", "EarlyStopping", "ExportError", "FixedLossScaleManager", "Generator",
     "GradientError",
     "GraphcError", "GraphcWarning", "History", "InternalError", "KernelError", "LambdaCallback",
@@ -191,7 +193,7 @@ __all__ = [
     "MissingPackageError", "Model", "ModelCheckpoint", "NestingError", "NonFiniteError", "NonFiniteWarning",
     "OnRequestExit", "PaddingError", "ParallelMode", "Parameter",
     "ParameterTuple", "ParseError", "RecompileWarning", "RecordError", "ReduceLROnPlateau", "RunContext", "ShapeError",
-    "SignatureError", "StepMemoryError", "SummaryCollector", "SummaryRecord", "Tensor", "TimeMonitor",
+    "SignatureError", "SparseTensor", "StepMemoryError", "SummaryCollector", "SummaryRecord", "Tensor", "TimeMonitor",
     "TraceAttributeError", "TraceError", "TraceTypeError", "TransformError", "UntrainedWarning", "VerifyError",
     "async_ckpt_thread_status", "bfloat16", "bool_", "build_train_network", "byte", "cdouble", "cfloat",
     "ckpt_to_safetensors", "compile", "complex64", "complex128", "connect_network_with_dataset", "data_sink", "debug",

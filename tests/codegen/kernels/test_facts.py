@@ -82,6 +82,10 @@ PARAMS: dict[str, dict[str, Any]] = {
     "cumextremum": INDEX | {"mode": "max"},
     "recurrence": INDEX | {"reverse": False, "own": True},
     "float_status": {"sizes": (1000, 40)},
+    "csr_product": {
+        "dtype": "float32", "pointer_dtype": "int32", "index_dtype": "int32",
+        "count": 90, "rows": 7, "columns": 40, "width": 3,
+    },
     "gather": INDEXED,
     "gather_grad": INDEXED,
     "scatter": INDEXED | {"mode": "add"},

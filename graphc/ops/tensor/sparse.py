@@ -1,0 +1,83 @@
+"""Tensors of which only some elements are held: a structure of dense tensors and the shape of the whole."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from graphc.errors import ArgumentTypeError, user_loc
+from graphc.ops.tensor.dtype import DType
+from graphc.ops.tensor.operators import OwnOperators
+from graphc.ops.tensor.tensor import Tensor, require_array
+
+
+class Sparse(OwnOperators):
+    """Base of COOTensor and CSRTensor: `parts`, the last of which are the values, and `shape`.
+
+    It is a container of its parts wherever nests are taken apart (`graphc.ops.tensor.tree`), so that it may be an argument, a
+    result, an attribute of a Cell, and what branches and loops carry. The shape is a constant of a compiled step.
+    """
+
+    #: The names of the parts.
+    PARTS: ClassVar[tuple[str, ...]]
+
+    def __init__(self, parts: tuple[Tensor, ...], shape: tuple[int, ...]) -> None:
+        self.parts, self.shape = parts, shape
+
+    @classmethod
+    def of(cls, parts: tuple[Any, ...] | list[Any], shape: tuple[int, ...]) -> Any:
+        """One of parts that fit; a plain tuple of what stands in place of them."""
+        if not all(isinstance(x, Tensor) for x in parts):
+            return tuple(parts)
+        made = cls.__new__(cls)
+        Sparse.__init__(made, tuple(parts), shape)
+        return made
+
+    def with_parts(self, *parts: Any) -> Self:
+        """The same shape with other parts."""
+        made: Self = self.of(parts, self.shape)
+        return made
+
+    def with_values(self, values: Tensor) -> Self:
+        """The same places with other values."""
+        return self.with_parts(*self.parts[:-1], values)
+
+    @property
+    def values(self) -> Tensor:
+        """The elements that are held."""
+        return self.parts[-1]
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the values."""
+        return self.values.dtype
+
+    @property
+    def size(self) -> int:
+        """How many elements are held."""
+        return self.values.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.values.itemsize
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        named = ", ".join(f"{name}={_said(x)}" for name, x in zip(self.PARTS, self.parts, strict=True))
+        return f"{type(self).__name__}(shape={list(self.shape)}, dtype={self.dtype}, {named})"
+
+    def __bool__(self) -> bool:
+        raise ArgumentTypeError(f"a {type(self).__name__} is neither true nor false", loc=user_loc())
+
+
+def _said(x: Tensor) -> str:
+    if x.array is None:
+        return f"<{x.tensor_type}>"
+    return f"Tensor(shape={list(x.shape)}, dtype={x.dtype}, value={require_array(x)})"
+
+
+__all__ = ["Sparse"]
