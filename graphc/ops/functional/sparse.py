@@ -31,7 +31,7 @@ from graphc.ops.functional.sparse_parts import (
     summed,
 )
 from graphc.ops.functional.state import stop_gradient
-from graphc.ops.tensor.sparse import Sparse
+from graphc.ops.tensor.sparse import Sparse, no_operator
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 _INDICES = ("int16", "int32", "int64")
@@ -379,11 +379,7 @@ def _like(x: COOTensor | CSRTensor, other: Any, sign: str) -> Any:
     one of another shape.
     """
     if not isinstance(other, x.TAKES[sign]):
-        raise ArgumentTypeError(
-            f"{type(x).__name__} {sign} {type(other).__name__}: there is no such operator, as in MindSpore",
-            loc=user_loc(),
-            help="compute with its values, or with x.to_dense()",
-        )
+        raise no_operator(x, sign, other)
     if other.shape != x.shape:
         raise ArgumentValueError(f"{type(x).__name__} {sign}: shapes are {x.shape} and {other.shape}", loc=user_loc())
     return other

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.operators import OwnOperators
 from graphc.ops.tensor.tensor import Tensor, require_array
+from graphc.suggest import no_attribute
+
+
+def no_operator(x: Any, sign: str, other: Any) -> ArgumentTypeError:
+    """The error for an operator that there is not, the sparse tensor on either side."""
+    return ArgumentTypeError(
+        f"there is no {sign} of {type(x).__name__} and {type(other).__name__}, as in MindSpore",
+        loc=user_loc(),
+        help="compute with its values, or with x.to_dense()",
+    )
+
+
+def _refused(sign: str) -> Callable[[Any, Any], NoReturn]:
+    def operator(self: Any, other: Any) -> NoReturn:
+        raise no_operator(self, sign, other)
+
+    return operator
 
 
 class Sparse(OwnOperators):
@@ -16,6 +36,9 @@ class Sparse(OwnOperators):
     It is a container of its parts wherever nests are taken apart (`graphc.ops.tensor.tree`), so that it may be an argument, a
     result, an attribute of a Cell, and what branches and loops carry. The shape is a constant of a compiled step.
     """
+
+    #: NumPy leaves operators to it.
+    __array_ufunc__ = None
 
     #: The names of the parts.
     PARTS: ClassVar[tuple[str, ...]]
@@ -54,7 +77,8 @@ class Sparse(OwnOperators):
     @property
     def size(self) -> int:
         """How many elements are held."""
-        return self.values.size
+        active = dispatch.recorder.get()
+        return math.prod(self.values.shape if active is None else active.shape_of(self.values))
 
     @property
     def itemsize(self) -> int:
@@ -65,6 +89,22 @@ class Sparse(OwnOperators):
     def ndim(self) -> int:
         """The number of axes."""
         return len(self.shape)
+
+    __add__ = __radd__ = _refused("+")
+    __sub__ = __rsub__ = _refused("-")
+    __mul__ = __rmul__ = _refused("*")
+    __truediv__ = __rtruediv__ = _refused("/")
+    __floordiv__ = __rfloordiv__ = _refused("//")
+    __mod__ = __rmod__ = _refused("%")
+    __pow__ = __rpow__ = _refused("**")
+    __matmul__ = __rmatmul__ = _refused("@")
+    __lt__ = __gt__ = _refused("<")
+    __le__ = __ge__ = _refused("<=")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            no_attribute(type(self).__name__, name, dir(type(self)), "x.")
 
     def __repr__(self) -> str:
         named = ", ".join(f"{name}={_said(x)}" for name, x in zip(self.PARTS, self.parts, strict=True))
@@ -80,4 +120,4 @@ def _said(x: Tensor) -> str:
     return f"Tensor(shape={list(x.shape)}, dtype={x.dtype}, value={require_array(x)})"
 
 
-__all__ = ["Sparse"]
+__all__ = ["Sparse", "no_operator"]

@@ -103,6 +103,15 @@ def tensors(tree: Any) -> Iterator[Tensor]:
     return iter(flatten(tree, whole=True)[0])
 
 
+def without_values(structure: Structure) -> set[int]:
+    """The numbers of tensors that say where a sparse tensor has its values."""
+    if not isinstance(structure, Nest):
+        return set()
+    if structure.kind == "sparse":
+        return {part.number for part in structure.items[:-1] if isinstance(part, Leaf)}
+    return set().union(*map(without_values, structure.items))
+
+
 def _rows(indices: Any, values: Any, shape: tuple[int, ...], is_merged: bool) -> Any:
     """A RowTensor; a plain tuple of what stands in place of its parts."""
     if not (isinstance(indices, Tensor) and isinstance(values, Tensor)):
