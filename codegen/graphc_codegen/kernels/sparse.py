@@ -9,11 +9,13 @@ import numpy as np
 from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.index import index_at
-from graphc_codegen.kernels.vectors import across, first, gathered, int32, iota
+from graphc_codegen.kernels.vectors import int32, iota
 from graphc_codegen.writer import Writer, vec
 
 #: Vectors of a row of the result that are added up at a time.
 _ACROSS = 4
+#: Terms of one sum that are added up beside each other.
+_BESIDE = 4
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -39,43 +41,86 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
 
 def _bounds(w: Writer, p: Params, indptr: str, r: str | int) -> tuple[str | int, str | int]:
-    at = {"index_dtype": p["pointer_dtype"]}
-    start, end = index_at(w, at, indptr, r), index_at(w, at, indptr, w.add(r, 1))
-    return w.call("llvm.smax.i64", "i64", [("i64", start), ("i64", "0")]), w.smaller(end, p["count"])
+    """The first element of a row and the end of it, whatever indptr holds."""
+    start, end = (index_at(w, {"index_dtype": p["pointer_dtype"]}, indptr, w.add(r, k)) for k in (0, 1))
+    first = w.smaller(_larger(w, start, 0), p["count"])
+    return first, _larger(w, w.smaller(end, p["count"]), first)
+
+
+def _larger(w: Writer, a: str | int, b: str | int) -> str:
+    return w.call("llvm.smax.i64", "i64", [("i64", f"{a}"), ("i64", f"{b}")])
 
 
 def _element(w: Writer, p: Params, pointers: Sequence[str], r: str | int) -> None:
-    """One sum, by vectors; the last of them may have fewer elements."""
-    values, indptr, indices, dense, y = pointers
-    type, index_type = w.element, REGISTER[p["index_dtype"]]
-    v, zero = vec(type, w.lanes), "zeroinitializer"
-    start, end = _bounds(w, p, indptr, r)
-    bound = w.constant(min(p["columns"], (1 << 31) - 1) if index_type == "i32" else p["columns"], index_type)
+    """One sum, of which some terms are added up beside each other; processors gather no faster than they load."""
+    start, end = _bounds(w, p, pointers[1], r)
+    out_of_range = _any_outside(w, p, pointers[2], (start, end))
+    w.either(
+        out_of_range,
+        lambda: _sum_checked(w, p, pointers, (r, start, end)),
+        lambda: _sum_known(w, p, pointers, (r, start, end)),
+    )
 
-    def met(k: str | int, total: str, on: str) -> str:
-        """The sum with the products of the lanes that are on, all if "" is."""
-        if on:
-            index = w.masked_load(w.at(indices, k, index_type), on, zero, index_type)
-            value = w.masked_load(w.at(values, k), on, zero)
-        else:
-            index, value = w.vload(w.at(indices, k, index_type), type=index_type), w.vload(w.at(values, k))
-        valid = w.binary("icmp ult", index, bound, index_type)
-        if on:
-            valid = w.binary("and", valid, on, "i1")
-        return w.fma(value, gathered(w, dense, index, (type, index_type), on=valid, other=zero), total)
 
-    size = w.subtracted(end, start)
-    rest = w.op(f"and i64 {size}, {w.lanes - 1}")
-    whole = w.subtracted(end, rest)
-    (total,) = w.turns((start, whole), lambda k, x: [met(k, x[0], "")], [(v, zero)], step=w.lanes)
+def _any_outside(w: Writer, p: Params, indices: str, bounds: tuple[str | int, str | int]) -> str:
+    """Whether a column is out of range, by vectors; the last of them may have fewer."""
+    (start, end), type = bounds, REGISTER[p["index_dtype"]]
+    # No int32 is beyond more columns than it can tell.
+    last = w.constant(min(p["columns"], (1 << 31) if type == "i32" else p["columns"]) - 1, type)
+    lanes = vec("i1", w.lanes)
 
-    def finish(total: str) -> None:
-        summed = across(w, total, lambda a, b: w.binary("fadd", a, b), type)
-        w.store(first(w, summed, type), w.at(y, r))
+    def bad(index: str, found: str) -> str:
+        return w.binary("or", found, w.binary("icmp ugt", index, last, type), "i1")
 
-    some = w.op(f"icmp sgt i64 {size}, 0")
-    lanes = w.binary("icmp ult", iota(w), w.splat(int32(w, w.op(f"select i1 {some}, i64 {rest}, i64 0")), "i32"), "i32")
-    finish(met(whole, total, lanes))
+    whole = w.add(start, w.op(f"and i64 {w.subtracted(end, start)}, {-w.lanes}"))
+    (found,) = w.turns(
+        (start, whole),
+        lambda k, x: [bad(w.vload(w.at(indices, k, type), type=type), x[0])],
+        [(lanes, "zeroinitializer")],
+        step=w.lanes,
+    )
+    rest = w.splat(int32(w, w.subtracted(end, whole)), "i32")
+    on = w.binary("icmp slt", iota(w), rest, "i32")
+    found = bad(w.masked_load(w.at(indices, whole, type), on, "zeroinitializer", type), found)
+    return w.op(f"icmp ne i{w.lanes} {w.op(f'bitcast {lanes} {found} to i{w.lanes}')}, 0")
+
+
+def _sum_known(w: Writer, p: Params, pointers: Sequence[str], at: tuple[str | int, ...]) -> None:
+    """The sum of a row whose columns are all in range."""
+    values, _, indices, dense, y = pointers
+    (r, start, end), type = at, w.element
+
+    def added(k: str | int, total: str) -> str:
+        factor = w.load(w.at(dense, index_at(w, p, indices, k)))
+        return w.op(f"fadd contract {type} {total}, {w.op(f'fmul contract {type} {w.load(w.at(values, k))}, {factor}')}")
+
+    whole = w.add(start, w.op(f"and i64 {w.subtracted(end, start)}, {-_BESIDE}"))
+    totals = w.turns(
+        (start, whole),
+        lambda k, sums: [added(w.add(k, u), total) for u, total in enumerate(sums)],
+        [(type, "0.0")] * _BESIDE,
+        step=_BESIDE,
+    )
+    while len(totals) > 1:
+        totals = [w.op(f"fadd {type} {a}, {b}") for a, b in zip(totals[::2], totals[1::2], strict=True)]
+    totals = w.turns((whole, end), lambda k, x: [added(k, x[0])], [(type, totals[0])])
+    w.store(totals[0], w.at(y, r))
+
+
+def _sum_checked(w: Writer, p: Params, pointers: Sequence[str], at: tuple[str | int, ...]) -> None:
+    """The sum of a row without what stands in columns out of range."""
+    values, _, indices, dense, y = pointers
+    (r, start, end), type = at, w.element
+
+    def added(k: str, sums: list[str]) -> list[str]:
+        index = index_at(w, p, indices, k)
+        valid = w.op(f"icmp ult i64 {index}, {p['columns']}")
+        factor = w.load(w.at(dense, w.op(f"select i1 {valid}, i64 {index}, i64 0")))
+        more = w.op(f"fadd {type} {sums[0]}, {w.op(f'fmul {type} {w.load(w.at(values, k))}, {factor}')}")
+        return [w.op(f"select i1 {valid}, {type} {more}, {type} {sums[0]}")]
+
+    (total,) = w.turns((start, end), added, [(type, "0.0")])
+    w.store(total, w.at(y, r))
 
 
 def _row(w: Writer, p: Params, pointers: Sequence[str], r: str | int) -> None:

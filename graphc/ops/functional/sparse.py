@@ -10,14 +10,14 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import cast, cast_to, is_number, pair
-from graphc.ops.functional.create import ones_like
-from graphc.ops.functional.dynamic import columns_of, places_of
-from graphc.ops.functional.elementwise import abs_, greater_equal, mul, neg
+from graphc.ops.functional.create import ones_like, zeros_like
+from graphc.ops.functional.dynamic import columns_of
+from graphc.ops.functional.elementwise import abs_, add, greater_equal, mul, neg
 from graphc.ops.functional.index import gather_nd
 from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.scattering import tensor_scatter
 from graphc.ops.functional.shapes import reshape
-from graphc.ops.functional.slicing import getitem, rows_at
+from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.sparse_parts import (
     begins_of,
     begins_of_each,
@@ -112,21 +112,23 @@ class COOTensor(Sparse):
         return self.with_values(abs_(self.values))
 
     def add(self, other: COOTensor, thresh: Tensor) -> COOTensor:
-        """The sum, its places in order, each once, without those whose absolute value is less than thresh, a number."""
+        """The sum, its places in order, each once. Where both hold a value, it is left out if its absolute value is less than
+        thresh, a number; what one of them holds alone stays, as in MindSpore.
+        """
         require_kind("coo_add", "other", other, COOTensor)
-        made = self._added(_like(self, other, "+"))
         bound = as_tensor(thresh, "coo_add: thresh")
         if bound.size != 1:
             raise ShapeError(f"coo_add: thresh is {bound.tensor_type}, expected one number", loc=user_loc())
-        if bound.array is not None and not bound.array.item():
-            return made
-        bound = cast_to(reshape(bound, ()), made.values.tensor_type.dtype)
-        kept = places_of("coo_add", greater_equal(abs_(made.values), bound))
-        return made.with_parts(rows_at(made.indices, kept), rows_at(made.values, kept))
+        return self._added(_like(self, other, "+"), reshape(bound, ()))
 
-    def _added(self, other: COOTensor) -> COOTensor:
+    def _added(self, other: COOTensor, least: Tensor | None = None) -> COOTensor:
         indices = concat(pair("coo_add", self.indices, other.indices))
-        return self.with_parts(indices, concat(pair("coo_add", self.values, other.values))).coalesce()
+        joined = self.with_parts(indices, concat(pair("coo_add", self.values, other.values)))
+        if least is None or (least.array is not None and not least.array.item()):
+            return joined.coalesce()
+        sides = concat((zeros_like(self.rows), add(zeros_like(other.rows), 1)))
+        bound = cast_to(least, joined.dtype.name)
+        return joined.with_parts(*summed(joined.places, indices, joined.values, sides, bound))
 
     def _brought(self, mode: str, dense: Tensor) -> Tensor:
         """A dense tensor with the values added at their places, or subtracted."""

@@ -14,7 +14,7 @@ from graphc.ops.functional.create import ones_like, zeros, zeros_like
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.distinct import Runs
 from graphc.ops.functional.dynamic import places_of
-from graphc.ops.functional.elementwise import add, greater_equal, less, logical_and, minimum, mul, sub
+from graphc.ops.functional.elementwise import abs_, add, greater_equal, less, logical_and, logical_not, minimum, mul, sub
 from graphc.ops.functional.index import scattered
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.reduce import reduce_all, reduce_sum
@@ -113,13 +113,26 @@ def in_order(key: Tensor, *values: Tensor) -> tuple[Tensor, ...]:
     return tuple(rows_at(x, order) for x in (key, *values))
 
 
-def summed(key: Tensor, indices: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """(indices, values) in the order of a key, with the values of equal keys added up: as many as there are different keys."""
-    key, indices, values = in_order(key, indices, values)
+def summed(
+    key: Tensor, indices: Tensor, values: Tensor, sides: Tensor | None = None, least: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """(indices, values) in the order of a key, with the values of equal keys added up: as many as there are different keys.
+
+    sides: of two tensors that are added, which each element comes from, 0 or 1. Where both have one, a sum whose absolute value is
+    not at least `least` is left out.
+    """
+    more = () if sides is None else (sides,)
+    key, indices, values, *more_ordered = in_order(key, indices, values, *more)
     runs = Runs(key, False)
-    numbers = runs.numbers
+    numbers, kept = runs.numbers, runs.fresh
     sums = scattered("add", zeros_like(values), numbers, values)
-    places = places_of("coalesce", runs.fresh)
+    if more_ordered and least is not None:
+        (side,) = more_ordered
+        of_each = (scattered("max", zeros_like(side), numbers, x) for x in (side, sub(1, side)))
+        met = logical_and(*(greater_equal(x, 1) for x in of_each))
+        small = logical_and(met, logical_not(greater_equal(abs_(sums), least)))
+        kept = logical_and(kept, logical_not(rows_at(small, numbers)))
+    places = places_of("coalesce", kept)
     return rows_at(indices, places), rows_at(sums, rows_at(numbers, places))
 
 
