@@ -12,7 +12,7 @@ from typing import Any
 from graphc import context as _context
 from graphc import parallel
 from graphc.arguments import no_effect, only
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.attributes import from_numpy as from_numpy

@@ -19,8 +19,8 @@ from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad, name_of
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.rows import RowTensor
-from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.ops.tensor.sparse import Sparse
+from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.ops.tensor.tree import flatten, tensors, unflatten, without_values
 from graphc.refused import without_annotations
 from graphc.trace import untrained
@@ -219,7 +219,9 @@ def _like_input(x: Any, gradients: Iterator[Tensor]) -> Any:
     leaves, structure = flatten(x, whole=True)
     made = [next(gradients) for _ in leaves]
     kept = without_values(structure)
-    return unflatten(structure, [leaf if k in kept else g for k, (leaf, g) in enumerate(zip(leaves, made, strict=True))])
+    return unflatten(
+        structure, [leaf if k in kept else g for k, (leaf, g) in enumerate(zip(leaves, made, strict=True))]
+    )
 
 
 def _without_numbers(tree: Any) -> Any:

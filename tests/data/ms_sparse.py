@@ -15,10 +15,7 @@ from typing import Any
 
 import numpy as np
 
-ELEMENTWISE = (
-    "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor inv isfinite isinf isnan log log1p neg relu relu6 round"
-    " sigmoid sin sinh softsign sqrt square tan tanh"
-).split()
+ELEMENTWISE = ["abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "inv", "isfinite", "isinf", "isnan", "log", "log1p", "neg", "relu", "relu6", "round", "sigmoid", "sin", "sinh", "softsign", "sqrt", "square", "tan", "tanh"]
 DENSE = np.arange(1, 13).reshape(3, 4).astype(np.float32)
 HOLES = np.array([[0, 2, 0], [-3, 0, 0], [0, 0, 4]], np.float32)
 
@@ -37,7 +34,12 @@ class Framework:
         return self.m.COOTensor(self.t(places, index), self.t(values, dtype), (3, 4))
 
     def csr(
-        self, values: Any = (1, -2, 3), dtype: str = "float32", begins: Any = (0, 2, 2, 3), columns: Any = (0, 3, 1), index: str = "int32"
+        self,
+        values: Any = (1, -2, 3),
+        dtype: str = "float32",
+        begins: Any = (0, 2, 2, 3),
+        columns: Any = (0, 3, 1),
+        index: str = "int32",
     ) -> Any:
         return self.m.CSRTensor(self.t(begins, index), self.t(columns, index), self.t(values, dtype), (3, 4))
 

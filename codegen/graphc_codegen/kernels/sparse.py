@@ -92,7 +92,9 @@ def _sum_known(w: Writer, p: Params, pointers: Sequence[str], at: tuple[str | in
 
     def added(k: str | int, total: str) -> str:
         factor = w.load(w.at(dense, index_at(w, p, indices, k)))
-        return w.op(f"fadd contract {type} {total}, {w.op(f'fmul contract {type} {w.load(w.at(values, k))}, {factor}')}")
+        return w.op(
+            f"fadd contract {type} {total}, {w.op(f'fmul contract {type} {w.load(w.at(values, k))}, {factor}')}"
+        )
 
     whole = w.add(start, w.op(f"and i64 {w.subtracted(end, start)}, {-_BESIDE}"))
     totals = w.turns(

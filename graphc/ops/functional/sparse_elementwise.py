@@ -9,7 +9,9 @@ from graphc.ops.functional import activation, arithmetic, elementwise
 from graphc.ops.functional.sparse import COOTensor, CSRTensor, require_kind
 
 
-def _of_values(name: str, fn: Callable[..., Any]) -> tuple[Callable[[CSRTensor], CSRTensor], Callable[[COOTensor], COOTensor]]:
+def _of_values(
+    name: str, fn: Callable[..., Any]
+) -> tuple[Callable[[CSRTensor], CSRTensor], Callable[[COOTensor], COOTensor]]:
     """The functions csr_NAME and coo_NAME: the same places with fn of the values. ArgumentTypeError for what is no such tensor."""
 
     def csr(x: CSRTensor) -> CSRTensor:

@@ -14,7 +14,17 @@ from graphc.ops.functional.create import ones_like, zeros, zeros_like
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.distinct import Runs
 from graphc.ops.functional.dynamic import places_of
-from graphc.ops.functional.elementwise import abs_, add, greater_equal, less, logical_and, logical_not, minimum, mul, sub
+from graphc.ops.functional.elementwise import (
+    abs_,
+    add,
+    greater_equal,
+    less,
+    logical_and,
+    logical_not,
+    minimum,
+    mul,
+    sub,
+)
 from graphc.ops.functional.index import scattered
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.reduce import reduce_all, reduce_sum
@@ -214,7 +224,11 @@ def sparse_slice(
     it. Raises ShapeError, DTypeError.
     """
     parts = [as_tensor(x) for x in (indices, values, shape, start, size)]
-    if parts[0].ndim != 2 or parts[1].shape != parts[0].shape[:1] or any(x.shape != parts[0].shape[1:] for x in parts[2:]):
+    if (
+        parts[0].ndim != 2
+        or parts[1].shape != parts[0].shape[:1]
+        or any(x.shape != parts[0].shape[1:] for x in parts[2:])
+    ):
         said = ", ".join(str(x.tensor_type) for x in parts)
         raise ShapeError(f"SparseSlice: indices, values, shape, start and size are {said}", loc=user_loc())
     at, held, whole, first, wanted = parts
@@ -242,7 +256,8 @@ def dense_product(
     right = transpose(dense, (1, 0)) if adjoint_dt else dense
     if right.shape[0] != width:
         raise ShapeError(
-            f"SparseTensorDenseMatmul: the dense matrix is {dense.tensor_type}, for a sparse one {shape}", loc=user_loc()
+            f"SparseTensorDenseMatmul: the dense matrix is {dense.tensor_type}, for a sparse one {shape}",
+            loc=user_loc(),
         )
     return coo_product(rows, columns, values, right, height)
 

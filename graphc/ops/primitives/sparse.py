@@ -52,7 +52,9 @@ def _dense_matmul(
     matrix = as_tensor(dense, f"{owner}: dense")
     _require_alike(owner, held, matrix)
     if len(sizes) != 2 or matrix.ndim != 2:
-        raise ShapeError(f"{owner}: the shape is {sizes}, dense is {matrix.tensor_type}: expected two axes", loc=user_loc())
+        raise ShapeError(
+            f"{owner}: the shape is {sizes}, dense is {matrix.tensor_type}: expected two axes", loc=user_loc()
+        )
     return dense_product(places, held, (sizes[0], sizes[1]), matrix, adjoint_st, adjoint_dt)
 
 
@@ -69,7 +71,9 @@ def _dense_add(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: Tensor)
 Coalesce = declare("Coalesce", F.coalesce)
 
 SparseToDense = declare(
-    "SparseToDense", _to_dense, "A tensor with values [n] at places [n, axes], the last one where some are equal, else zeros."
+    "SparseToDense",
+    _to_dense,
+    "A tensor with values [n] at places [n, axes], the last one where some are equal, else zeros.",
 )
 
 SparseTensorDenseMatmul = declare(
