@@ -15,7 +15,26 @@ from typing import Any
 
 import numpy as np
 
-ELEMENTWISE = ["abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "inv", "isfinite", "isinf", "isnan", "log", "log1p", "neg", "relu", "relu6", "round", "sigmoid", "sin", "sinh", "softsign", "sqrt", "square", "tan", "tanh"]
+#: Names of functions of one tensor that there are for both formats.
+ELEMENTWISE = (
+    *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "inv"),
+    *(
+        "isfinite",
+        "isinf",
+        "isnan",
+        "log",
+        "log1p",
+        "neg",
+        "relu",
+        "relu6",
+        "round",
+        "sigmoid",
+        "sin",
+        "sinh",
+        "softsign",
+    ),
+    *("sqrt", "square", "tan", "tanh"),
+)
 DENSE = np.arange(1, 13).reshape(3, 4).astype(np.float32)
 HOLES = np.array([[0, 2, 0], [-3, 0, 0], [0, 0, 4]], np.float32)
 

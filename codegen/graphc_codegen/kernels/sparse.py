@@ -1,4 +1,4 @@
-"""A sparse matrix held row by row times a dense one: each row of the result adds up rows of the dense one, or elements of a vector."""
+"""A sparse matrix that is held row by row times a dense one: a row of the result adds up rows of the dense one."""
 
 from __future__ import annotations
 

@@ -103,6 +103,6 @@ op(
         Sample((floats(3), np.array([0, 2, 9], np.int32), np.array([4, 0, -1], np.int32), floats(4, 2))),
         Sample((floats(0), np.zeros(3, np.int32), np.zeros(0, np.int32), floats(4, 2))),
     ],
-    doc="a matrix held row by row, row i its `values` from indptr[i] to indptr[i + 1] in the columns `indices`, times a dense one;"
-    " columns out of range count for nothing",
+    doc="a matrix held row by row (row i has the `values` from indptr[i] to indptr[i + 1], in the columns `indices`) times a"
+    " dense one; columns out of range count for nothing",
 )

@@ -289,9 +289,9 @@ class CSRTensor(Sparse):
             require_kind("csr_add", name, factor, Tensor)
             if factor.size != 1:
                 raise ShapeError(f"csr_add: {name} is {factor.tensor_type}, expected one number", loc=user_loc())
-        values = pair("csr_add", self.values, other.values)
-        factors = (cast_to(reshape(x, ()), values[0].tensor_type.dtype) for x in (alpha, beta))
-        return self._added(*(mul(x, factor) for x, factor in zip(values, factors, strict=True)), other)
+        own, others = pair("csr_add", self.values, other.values)
+        first, second = (cast_to(reshape(x, ()), own.tensor_type.dtype) for x in (alpha, beta))
+        return self._added(mul(own, first), mul(others, second), other)
 
     def _added(self, own: Tensor, others: Tensor, other: CSRTensor) -> CSRTensor:
         """The sum of two matrices with these values."""
@@ -380,11 +380,12 @@ def _like(x: COOTensor | CSRTensor, other: Any, sign: str) -> Any:
     """The other operand, of the same shape. ArgumentTypeError for one that MindSpore does not take there, ArgumentValueError for
     one of another shape.
     """
+    made: Any = other
     if not isinstance(other, x.TAKES[sign]):
         raise no_operator(x, sign, other)
-    if other.shape != x.shape:
-        raise ArgumentValueError(f"{type(x).__name__} {sign}: shapes are {x.shape} and {other.shape}", loc=user_loc())
-    return other
+    if made.shape != x.shape:
+        raise ArgumentValueError(f"{type(x).__name__} {sign}: shapes are {x.shape} and {made.shape}", loc=user_loc())
+    return made
 
 
 #: What stands on the other side of a sign.

@@ -12,7 +12,7 @@ from graphc.ops.functional.sparse import COOTensor, CSRTensor, require_kind
 def _of_values(
     name: str, fn: Callable[..., Any]
 ) -> tuple[Callable[[CSRTensor], CSRTensor], Callable[[COOTensor], COOTensor]]:
-    """The functions csr_NAME and coo_NAME: the same places with fn of the values. ArgumentTypeError for what is no such tensor."""
+    """csr_NAME and coo_NAME: the same places with fn of the values. ArgumentTypeError for what is no such tensor."""
 
     def csr(x: CSRTensor) -> CSRTensor:
         require_kind(f"csr_{name}", "x", x, CSRTensor)

@@ -164,8 +164,9 @@ def row_tensor_add(x: RowTensor, y: Tensor) -> Tensor:
 def coo_add(x1: COOTensor, x2: COOTensor, thresh: Tensor) -> COOTensor:
     """The sum, its places in order, each once (MindSpore: ops.coo_add).
 
-    thresh: a number. Where both hold a value, the sum is left out if its absolute value is less than thresh; what one of them holds
-    alone stays, as in MindSpore. How many places are left a compiled step counts. Raises ArgumentTypeError, ArgumentValueError, ShapeError.
+    thresh: a number. Where both hold a value, the sum is left out if its absolute value is less than thresh; what one of them
+    holds alone stays, as in MindSpore. How many places are left a compiled step counts. Raises ArgumentTypeError,
+    ArgumentValueError, ShapeError.
     """
     require_kind("coo_add", "x1", x1, COOTensor)
     return x1.add(x2, thresh)

@@ -92,7 +92,7 @@ def begins_of_each(mask: Tensor) -> Tensor:
     return concat((zeros((1,), count.dtype), count))
 
 
-def _count(owner: str, name: str, value: Any) -> int:
+def _count(owner: str, name: str, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
     return value
@@ -128,8 +128,8 @@ def summed(
 ) -> tuple[Tensor, Tensor]:
     """(indices, values) in the order of a key, with the values of equal keys added up: as many as there are different keys.
 
-    sides: of two tensors that are added, which each element comes from, 0 or 1. Where both have one, a sum whose absolute value is
-    not at least `least` is left out.
+    sides: of two tensors that are added, which each element comes from, 0 or 1. Where both have one, a sum whose absolute value
+    is not at least `least` is left out.
     """
     more = () if sides is None else (sides,)
     key, indices, values, *more_ordered = in_order(key, indices, values, *more)

@@ -79,7 +79,7 @@ SparseToDense = declare(
 SparseTensorDenseMatmul = declare(
     "SparseTensorDenseMatmul",
     _dense_matmul,
-    "A sparse matrix (places [n, 2], values [n], its shape) times a dense one of the same dtype; of either the transpose if asked for.",
+    "A sparse matrix (places [n, 2], values [n], its shape) times a dense one of its dtype; of either the transpose, if so.",
     adjoint_st=False,
     adjoint_dt=False,
 )

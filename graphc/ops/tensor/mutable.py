@@ -53,9 +53,9 @@ def host_number(x: Any) -> Tensor:
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     """The data, marked: a compiled step takes them as variables (MindSpore: mindspore.mutable).
 
-    input_data: bool, int, float, Tensor, COOTensor, CSRTensor, or a tuple, list or dict of such. Plain numbers are constants of a compiled step,
-    which is compiled again when they change, and plain containers are skipped by `GradOperation(get_all=True)`; marked ones
-    are neither. dynamic_len: accepted for a tuple or list; graphc compiles once per length.
+    input_data: bool, int, float, a Tensor, a sparse one too, or a tuple, list or dict of such. Plain numbers are constants of a
+    compiled step, which is compiled again when they change, and plain containers are skipped by `GradOperation(get_all=True)`;
+    marked ones are neither. dynamic_len: accepted for a tuple or list; graphc compiles once per length.
     Raises ArgumentTypeError for other data (strings, None, arrays), or for dynamic_len without a tuple or list.
     """
     if dynamic_len and not isinstance(input_data, (tuple, list)):
@@ -81,6 +81,6 @@ def _marked(x: Any) -> Any:
     if isinstance(x, dict):
         return MutableDict((k, _marked(v)) for k, v in x.items())
     raise ArgumentTypeError(
-        f"mutable: the data must be bool, int, float, Tensor, COOTensor, CSRTensor, or a tuple, list or dict of them, got {type(x).__name__}",
+        f"mutable: the data must be bool, int, float, Tensor, or a tuple, list or dict of them, got {type(x).__name__}",
         loc=user_loc(),
     )

@@ -23,7 +23,7 @@ def no_operator(x: Any, sign: str, other: Any) -> ArgumentTypeError:
     )
 
 
-def _refused(sign: str) -> Callable[[Any, Any], NoReturn]:
+def _refused(sign: str) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> NoReturn:
         raise no_operator(self, sign, other)
 

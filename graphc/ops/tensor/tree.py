@@ -27,9 +27,9 @@ class Fixed(NamedTuple):
 class Nest(NamedTuple):
     """A container: its type ("tuple", "list", "dict", "mutable tuple", ...), keys of a dict, and the structures inside.
 
-    A named tuple has its class in place of keys, a RowTensor ("rows") its shape and whether it is merged, a COOTensor or CSRTensor
-    ("sparse") its class and shape; a list of as many items as only the run tells ("stacked") its class, the structure of an item,
-    and which of its tensors are numbers.
+    A named tuple has its class in place of keys, a RowTensor ("rows") its shape and whether it is merged, a COOTensor or a
+    CSRTensor ("sparse") its class and shape; a list of as many items as only the run tells ("stacked") its class, the structure
+    of an item, and which of its tensors are numbers.
     """
 
     kind: str
