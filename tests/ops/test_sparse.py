@@ -273,8 +273,14 @@ def test_a_shape_is_a_constant_of_a_compiled_step():
 
 def test_what_python_does_with_them(mode):
     x, y = csr(), coo()
-    assert repr(y).startswith(
-        "COOTensor(shape=[3, 4], dtype=Float32, indices=Tensor(shape=[3, 2], dtype=Int32, value=[[0 1]"
+    assert repr(y) == (
+        "COOTensor(shape=[3, 4], dtype=Float32, indices=Tensor(shape=[3, 2], dtype=Int32, value=\n[[0 1]\n [2 0]\n [0 1]]),"
+        " values=Tensor(shape=[3], dtype=Float32, value=[ 1.00000000e+00 -2.00000000e+00  4.00000000e+00]))"
+    )
+    assert str(x) == (
+        "CSRTensor(shape=[3, 4], dtype=Float32, indptr=Tensor(shape=[4], dtype=Int32, value=[0 2 2 3]),"
+        " indices=Tensor(shape=[3], dtype=Int32, value=[0 3 1]),"
+        " values=Tensor(shape=[3], dtype=Float32, value=[ 1.00000000e+00 -2.00000000e+00  3.00000000e+00]))"
     )
     assert (x.size, x.ndim, x.itemsize, x.shape, str(x.dtype), x.to_tuple()[3]) == (3, 2, 4, (3, 4), "Float32", (3, 4))
     assert [x == csr(), x == x, Tensor(DENSE) == x, len({x, y})] == [False, True, False, 2]

@@ -30,12 +30,13 @@ def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def _ref(values: Array, indptr: Array, indices: Array, dense: Array) -> Array:
-    exact = values.astype(np.float64)
-    rows = np.searchsorted(indptr, np.arange(values.size), side="right") - 1
-    inside = (rows >= 0) & (rows < indptr.size - 1) & (indices >= 0) & (indices < dense.shape[0])
-    made = np.zeros((indptr.size - 1, dense.shape[1]))
-    np.add.at(made, rows[inside], exact[inside, None] * dense[indices[inside]])
-    return made.astype(values.dtype)
+    made = np.zeros((indptr.size - 1, dense.shape[1]), values.dtype)
+    inside = (indices >= 0) & (indices < dense.shape[0])
+    for row, (start, end) in enumerate(zip(np.maximum(indptr[:-1], 0).tolist(), indptr[1:].tolist(), strict=True)):
+        here = inside[start:end]
+        terms = dense[indices[start:end][here]].astype(np.float64)
+        made[row] = values[start:end][here].astype(np.float64) @ terms
+    return made
 
 
 def _grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:

@@ -10,7 +10,7 @@ from graphc import dispatch
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.operators import OwnOperators
-from graphc.ops.tensor.tensor import Tensor, require_array
+from graphc.ops.tensor.tensor import Tensor
 from graphc.suggest import no_attribute
 
 
@@ -115,9 +115,11 @@ class Sparse(OwnOperators):
 
 
 def _said(x: Tensor) -> str:
+    """A part as MindSpore writes it here: without commas."""
     if x.array is None:
         return f"<{x.tensor_type}>"
-    return f"Tensor(shape={list(x.shape)}, dtype={x.dtype}, value={require_array(x)})"
+    head, _, value = repr(x).partition("value=")
+    return f"{head}value={value.lstrip(' ').replace(',', '')}"
 
 
 __all__ = ["Sparse", "no_operator"]
