@@ -12,11 +12,6 @@ def _names(use: str, names: str) -> dict[str, str]:
     return dict.fromkeys(names.split(), use)
 
 
-_ELEMENTWISE = (
-    "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor inv isfinite isinf isnan log log1p neg relu relu6 round"
-    " sigmoid sin sinh softsign sqrt square tan tanh"
-)
-_DENSE = "use dense tensors: sparse formats have no kernels"
 _GROUPS = "use graphc.parallel, ops.AllReduce and the like, and nn.DistributedGradReducer (docs/parallel.md)"
 _COMPILED = "use the function written out: the compiler fuses it"
 _GENERATED = "use @ops.custom for a kernel of your own (docs/custom-ops.md)"
@@ -29,19 +24,6 @@ _DATA = "use graphc.dataset: data sets are read outside of a step"
 
 #: What of `mindspore.ops` and `mindspore.ops.operations` is left out.
 OPS = {
-    # ---- sparse formats
-    **_names(_DENSE, " ".join(f"coo_{n}" for n in f"{_ELEMENTWISE} add concat".split())),
-    **_names(
-        _DENSE, " ".join(f"csr_{n}" for n in f"{_ELEMENTWISE} add div gather mm mul mv reduce_sum softmax".split())
-    ),
-    **_names(
-        _DENSE,
-        "Coalesce SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul SparseToDense coalesce coo2csr csr2coo csr_to_coo"
-        " csr_to_dense dense_to_sparse_coo dense_to_sparse_csr make_coo_tensor make_csr_tensor make_row_tensor"
-        " make_row_tensor_inner make_sparse_tensor row_tensor_add coo_tensor_get_dense_shape"
-        " coo_tensor_get_indices coo_tensor_get_values csr_tensor_get_dense_shape csr_tensor_get_indices"
-        " csr_tensor_get_indptr csr_tensor_get_values row_tensor_get_dense_shape row_tensor_get_indices row_tensor_get_values",
-    ),
     **_names(_CACHES, "MapCacheIdx MapUniform Merge make_map_parameter"),
     "FusedWeightScaleApplyMomentum": _OPTIMIZER,
     # ---- more than one process
@@ -102,7 +84,6 @@ OPS = {
 
 #: What of the methods and attributes of `mindspore.Tensor` is left out.
 TENSOR = {
-    **_names(_DENSE, "to_coo to_csr"),
     **_names(
         "use x.asnumpy(): a tensor's memory is a NumPy array",
         "assign_value_cpp convert_bytes_to_tensor data_sync get_bytes set_device_address storage untyped_storage",
@@ -131,7 +112,6 @@ NN = {
         "Conv2dThor DenseThor EmbeddingLookupThor EmbeddingThor thor",
     ),
     **_names(_GROUPS, "AdaSumByDeltaWeightWrapCell AdaSumByGradWrapCell PipelineGradReducer VirtualDatasetCellTriple"),
-    **_names(_DENSE, "SparseTensorDenseMatmul SparseToDense"),
     "GetNextSingleOp": _DATA,
     "GraphCell": "use the Cell itself with load_checkpoint: MindIR is not read",
     "ResizeBilinear": "use ops.interpolate(x, size=(h, w), mode='bilinear'), or ops.ResizeBilinearV2",
@@ -201,7 +181,6 @@ _STREAMS = "use nothing in its place: a call returns when it is done, there are 
 
 #: What of `mindspore`, `mindspore.train` and `mindspore.parallel` is left out.
 TOP = {
-    **_names(_DENSE, "CSRTensor COOTensor SparseTensor"),
     "RowTensor": "use nn.Embedding(..., sparse=True) or nn.EmbeddingLookup: their gradients are rows",
     **_names(
         "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)", "Profiler FlopsUtilizationCollector"

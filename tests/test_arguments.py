@@ -269,8 +269,6 @@ UNREAD = {
     "ops/gradients/hypermap.py MultitypeFuncGraph.__init__ read_value": _HOW,
     "ops/gradients/hypermap.py MultitypeFuncGraph.__init__ need_raise": _HOW,
     "ops/gradients/hypermap.py MultitypeFuncGraph.__init__ doc_url": _HOW,
-    "compat/toplevel.py COOTensor.__init__ parts": "refused, whatever it is given",
-    "compat/toplevel.py COOTensor.__init__ named": "refused, whatever it is given",
     "ops/primitives/state.py _load state": "what it orders is ordered already: a read sees the last write",
     "ops/tensor/primitive.py Primitive.init_prim_io_names inputs": "names of operands have no effect on results",
     "ops/tensor/primitive.py Primitive.init_prim_io_names outputs": "names of results have no effect on results",

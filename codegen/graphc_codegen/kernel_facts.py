@@ -269,6 +269,7 @@ KERNEL_FACTS = {
     "recurrence": KernelFacts(halves=_always(0, 1, 2)),
     "float_status": KernelFacts(exchanges=True),
     "in_bounds": KernelFacts(divisible=_indivisible, fails=True),
+    "csr_product": KernelFacts(),
     "gather": KernelFacts(),
     "gather_grad": KernelFacts(divisible=_rows_are_long, terms=lambda p: int(p["count"]), float64=True),
     "scatter": KernelFacts(divisible=_rows_are_long, terms=_scattered, float64=True),

@@ -13,6 +13,7 @@ _MODULE_OF = {
     **dict.fromkeys(("Parameter", "ParameterTuple"), "graphc.ops.tensor.parameter"),
     **dict.fromkeys(("Tensor", "tensor"), "graphc.ops.tensor.tensor"),
     "RowTensor": "graphc.ops.tensor.rows",
+    **dict.fromkeys(("COOTensor", "CSRTensor", "SparseTensor"), "graphc.ops.functional.sparse"),
     "mutable": "graphc.ops.tensor.mutable",
 }
 

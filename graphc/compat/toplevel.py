@@ -12,10 +12,13 @@ from typing import Any
 from graphc import context as _context
 from graphc import parallel
 from graphc.arguments import no_effect, only
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.attributes import from_numpy as from_numpy
+from graphc.ops.functional.sparse import COOTensor as COOTensor
+from graphc.ops.functional.sparse import CSRTensor as CSRTensor
+from graphc.ops.functional.sparse import SparseTensor as SparseTensor
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
@@ -263,22 +266,6 @@ def __getattr__(name: str) -> DType:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-class COOTensor:
-    """MindSpore's sparse tensors, of which there are none here but RowTensor. Making one is ArgumentTypeError."""
-
-    def __init__(self, *parts: Any, **named: Any) -> None:
-        raise ArgumentTypeError(
-            f"graphc has no {type(self).__name__}",
-            loc=user_loc(),
-            help="a Tensor holds its zeros, too; for some rows of one there is RowTensor(indices, values, shape)",
-        )
-
-
-class CSRTensor(COOTensor):
-    """As COOTensor."""
-
-
-SparseTensor = COOTensor
 RowTensorInner = RowTensor
 
 

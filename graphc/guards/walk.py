@@ -32,6 +32,7 @@ from graphc.ops.tensor.arrays import writes_to
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import Primitive
+from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor
 from graphc.trace.mentioned import is_users, is_users_file
 
@@ -364,6 +365,11 @@ class Walk:
         if not isinstance(value, (tuple, frozenset)):
             self.watch.items(value)
 
+    def _parts(self, value: Sparse) -> None:
+        self._add(".shape", value.shape)
+        for name, part in zip(value.PARTS, value.parts, strict=True):
+            self._add(f".{name}", part)
+
     def _elements(self, value: np.ndarray[Any, Any]) -> None:
         """What an array holds, of objects or of a class of its own."""
         if value.dtype != object:
@@ -418,6 +424,7 @@ _CONTENTS: dict[type, Callable[[Walk, Any], None]] = {
     frozenset: Walk._items,
     deque: Walk._items,
     dict: Walk._entries,
+    Sparse: Walk._parts,
     np.ndarray: Walk._elements,
     ContextVar: Walk._of_context,
 }

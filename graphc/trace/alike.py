@@ -18,6 +18,7 @@ from graphc.ops.functional.decided import as_number
 from graphc.ops.tensor.deferred import Deferred, Stacked
 from graphc.ops.tensor.dtype import DType, promote_scalar
 from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.ops.tensor.tree import Fixed, Leaf, Structure, flatten, is_named
 from graphc.trace.recorder import GraphRecorder
@@ -159,11 +160,15 @@ def _pairs(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
         return None
     if isinstance(a, dict):
         return [(x, b[k]) for k, x in a.items()] if list(a) == list(b) else None
+    if isinstance(a, Sparse):
+        return list(zip(a.parts, b.parts, strict=True)) if a.shape == b.shape else None
     return list(zip(a, b, strict=True)) if isinstance(a, (tuple, list)) and len(a) == len(b) else None
 
 
 def rebuilt(container: Any, items: list[Any]) -> Any:
-    """A tuple, list or dict with other items."""
+    """A tuple, list, dict or sparse tensor with other items."""
+    if isinstance(container, Sparse):
+        return container.with_parts(*items)
     if isinstance(container, dict):
         return type(container)(zip(container, items, strict=True))
     return type(container)(*items) if is_named(container) else type(container)(items)

@@ -19,8 +19,9 @@ from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad, name_of
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.ops.tensor.tree import flatten, map_tensors, tensors
+from graphc.ops.tensor.tree import flatten, tensors, unflatten, without_values
 from graphc.refused import without_annotations
 from graphc.trace import untrained
 from graphc.trace.recorder import CallRecord, GraphRecorder
@@ -147,11 +148,11 @@ def _request(
 
 
 def _is_differentiable(recorder: GraphRecorder, x: Any) -> bool:
-    """Tensors, marked nests, and in a graph nests that hold what it computes; other Python values are constants.
+    """Tensors, sparse ones too, marked nests, and in a graph nests that hold what it computes; other Python values are constants.
 
     As in MindSpore, a nest that is not marked is a constant where it is an argument of the whole graph, or nothing is compiled.
     """
-    if isinstance(x, (Tensor, *NESTS)):
+    if isinstance(x, (Tensor, Sparse, *NESTS)):
         return True
     if recorder.immediate or not isinstance(x, (tuple, list, dict)):
         return False
@@ -193,7 +194,7 @@ def first_output(fn: Callable[..., Any], result: Any) -> Any:
 def _arranged(request: _Request, grads: list[Tensor], weights: Any, options: ValueAndGrad) -> Any:
     """The gradients in the structure that the options ask for."""
     rest = iter(grads)
-    inputs = tuple(_without_numbers(map_tensors(lambda _: next(rest), x)) for x in request.inputs)
+    inputs = tuple(_without_numbers(_like_input(x, rest)) for x in request.inputs)
     by_list: Any = tuple(rest)
     selection = options.selection
     if selection is not None:
@@ -211,6 +212,16 @@ def _arranged(request: _Request, grads: list[Tensor], weights: Any, options: Val
         return by_list
     for_inputs = inputs[0] if len(inputs) == 1 else inputs
     return for_inputs if weights is None else (for_inputs, by_list)
+
+
+def _like_input(x: Any, gradients: Iterator[Tensor]) -> Any:
+    """The nest with gradients in place of its tensors; those of a sparse tensor's values stand where these stand."""
+    leaves, structure = flatten(x, whole=True)
+    made = [next(gradients) for _ in leaves]
+    kept = without_values(structure)
+    return unflatten(
+        structure, [leaf if k in kept else g for k, (leaf, g) in enumerate(zip(leaves, made, strict=True))]
+    )
 
 
 def _without_numbers(tree: Any) -> Any:
@@ -356,7 +367,7 @@ def _weights_of(outputs: Any, results: list[Tensor], sens: Any, fn: Callable[...
     """The tensors of sens, checked against the outputs."""
     weights = flatten(sens)[0]
     several = not isinstance(outputs, Tensor)
-    if len(weights) != len(results) or several != isinstance(sens, (tuple, list, dict)):
+    if len(weights) != len(results) or several != isinstance(sens, (tuple, list, dict, Sparse)):
         held = (
             f"a {type(sens).__name__} of {len(weights)} tensors"
             if not isinstance(sens, Tensor)

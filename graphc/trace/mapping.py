@@ -16,7 +16,7 @@ from graphc.ops.gradients.transforms import Axes, Mapping
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
-from graphc.ops.tensor.tree import Structure, fixed_values, flatten, is_named, map_tensors, unflatten
+from graphc.ops.tensor.tree import Structure, fixed_values, flatten, is_named, map_tensors, unflatten, without_values
 from graphc.trace.recorder import GraphRecorder
 
 
@@ -25,6 +25,7 @@ def vmap(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...],
     args = map_tensors(_whole, args)
     leaves, structure = flatten(args)
     axes = _input_axes(fn, args, options.in_axes)
+    _require_dense(fn, any(axes[k] is not None for k in without_values(structure)))
     size = _size(fn, leaves, axes)
     moved = [x if a is None else F.moveaxis(x, a, 0) for x, a in zip(leaves, axes, strict=True)]
     if isinstance(fn, CellList):
@@ -36,6 +37,7 @@ def vmap(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...],
         made_inside = fn(*inner) if isinstance(fn, Cell) else body.prepared(fn)(*inner)
         result = map_tensors(_whole, _as_tensors(made_inside))
     results, shape = flatten(result)
+    _require_dense(fn, bool(without_values(shape)))
     states = _states(fn, body)
     mapped = [x for x, a in zip(moved, axes, strict=True) if a is not None]
     values = [body.resolve(y) for y in results]
@@ -48,6 +50,16 @@ def vmap(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...],
         recorder.write(p, recorder.resolve(new))
     placed = [y if not a else F.moveaxis(y, 0, a) for y, a in zip(made, out, strict=False)]
     return unflatten(shape, placed)
+
+
+def _require_dense(fn: Any, sparse: bool) -> None:
+    """TransformError for sparse tensors, whose parts have no axis that could be mapped: each index may hold another number."""
+    if sparse:
+        raise TransformError(
+            f"vmap of {name_of(fn)}: a COOTensor or CSRTensor is mapped",
+            loc=user_loc(),
+            help="map its values: vmap(lambda v: f(CSRTensor(indptr, indices, v, shape)))(values)",
+        )
 
 
 def over(
@@ -232,6 +244,7 @@ def _ensemble(
         inner = unflatten(structure, [x[k] if has else x for x, has in zip(leaves, mapped, strict=True)])
         turns.append(map_tensors(_whole, cell(*inner)))
     parts = [flatten(turn) for turn in turns]
+    _require_dense(cells, bool(without_values(parts[0][1])))
     stacked = []
     for i, axis in enumerate(_spread("vmap of a CellList: what its cells return", "out_axes", turns[0], axes)):
         if axis is None:

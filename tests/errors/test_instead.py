@@ -25,12 +25,12 @@ def test_what_is_left_out_is_not_there(where):
 
 
 def test_the_error_says_what_to_use():
-    with pytest.raises(graphc.TraceAttributeError, match=r"(?s)GC140.*'csr_mm'.*use dense tensors"):
-        ops.csr_mm  # noqa: B018
-    with pytest.raises(ImportError, match="has no 'coo_abs'; use dense tensors"):
-        from graphc.ops import coo_abs  # noqa: F401
-    with pytest.raises(AttributeError, match=r"(?s)Tensor has no attribute 'to_coo'.*use dense tensors"):
-        Tensor([1.0]).to_coo()
+    with pytest.raises(graphc.TraceAttributeError, match=r"(?s)GC140.*'GroupTopk'.*use the function written out"):
+        ops.GroupTopk  # noqa: B018
+    with pytest.raises(ImportError, match=r"has no 'ParallelConcat'; use ops\.concat"):
+        from graphc.ops import ParallelConcat  # noqa: F401
+    with pytest.raises(AttributeError, match=r"(?s)Tensor has no attribute 'set_dtype'.*use x.astype"):
+        Tensor([1.0]).set_dtype(graphc.float16)
     with pytest.raises(AttributeError, match=r"(?s)Parameter has no attribute 'pin_memory'.*use nothing"):
         graphc.Parameter(Tensor([1.0]), name="w").pin_memory()
     with pytest.raises(AttributeError, match=r"(?s)Dense has no attribute 'shard'.*use the cell itself"):

@@ -47,6 +47,7 @@ from graphc_codegen.kernels.softmax.rows import (
     SOFTMAX_GRAD,
 )
 from graphc_codegen.kernels.sort import ARGSORT, SEARCH
+from graphc_codegen.kernels.sparse import CSR_PRODUCT
 from graphc_codegen.kernels.triangular import TRIANGULAR_SOLVE
 from graphc_codegen.kernels.window import WINDOW_CLOSE, WINDOW_FOLD, WINDOW_OPEN, WINDOW_PUT, WINDOW_TAKE
 from graphc_codegen.kernels.winograd.batch import CONV2D_BATCH_WINOGRAD
@@ -120,6 +121,7 @@ EMITTERS: dict[str, Emitter] = {
     "lu_solve": LU_SOLVE,
     "triangular_solve": TRIANGULAR_SOLVE,
     "log": LOG,
+    "csr_product": CSR_PRODUCT,
     "custom": CUSTOM,
     "collective_start": COLLECTIVE_START,
     "collective_move": COLLECTIVE_MOVE,

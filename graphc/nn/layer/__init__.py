@@ -22,6 +22,7 @@ from graphc.nn.layer import (
     rearrange,
     recurrent,
     regularization,
+    sparse,
     transformer,
 )
 from graphc.nn.layer.activation import *
@@ -43,6 +44,7 @@ from graphc.nn.layer.pooling_ext import *
 from graphc.nn.layer.rearrange import *
 from graphc.nn.layer.recurrent import *
 from graphc.nn.layer.regularization import *
+from graphc.nn.layer.sparse import *
 from graphc.nn.layer.transformer import *
 
 if not TYPE_CHECKING:
@@ -69,6 +71,7 @@ if not TYPE_CHECKING:
             rearrange,
             recurrent,
             regularization,
+            sparse,
             transformer,
         )
         for name in module.__all__

@@ -42,6 +42,7 @@ from graphc.ops.declared import (  # noqa: F401
     scan,
     shape,
     softmax,
+    sparse,
     special,
     stages,
     state,

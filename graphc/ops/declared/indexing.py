@@ -249,11 +249,12 @@ def _ref(x: Array, indices: Array, updates: Array, axis: int, mode: str) -> Arra
     y = x.astype(np.float64) if mode == "add" and x.dtype == np.float32 else x.copy()
     flat = indices.ravel()
     rows = np.moveaxis(updates.reshape(*x.shape[:axis], flat.size, *x.shape[axis + 1 :]), axis, 0)
-    out = np.moveaxis(y, axis, 0)
-    for k, index in enumerate(flat.tolist()):
-        if 0 <= index < x.shape[axis]:
-            combine = COMBINE.get(mode)
-            out[index] = rows[k] if combine is None else combine(out[index], rows[k])
+    out, inside = np.moveaxis(y, axis, 0), (flat >= 0) & (flat < x.shape[axis])
+    combine = COMBINE.get(mode)
+    if combine is None:
+        out[flat[inside]] = rows[inside]  # Of what goes to one place the last.
+    else:
+        combine.at(out, flat[inside], rows[inside])
     return y.astype(x.dtype, copy=False)
 
 

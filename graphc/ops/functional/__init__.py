@@ -76,6 +76,9 @@ from graphc.ops.functional.shapes import *
 from graphc.ops.functional.slicing import *
 from graphc.ops.functional.solve import *
 from graphc.ops.functional.sorting import *
+from graphc.ops.functional.sparse_elementwise import *
+from graphc.ops.functional.sparse_functions import *
+from graphc.ops.functional.sparse_parts import *
 from graphc.ops.functional.special import *
 from graphc.ops.functional.special_functions import *
 from graphc.ops.functional.state import *

@@ -32,7 +32,7 @@ from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
 
-class _Runs:
+class Runs:
     """A tensor whose equal rows stand together. `fresh` bool [n]: where a run of them begins."""
 
     def __init__(self, rows: Tensor, equal_nan: bool) -> None:
@@ -86,7 +86,7 @@ def unique(input: Tensor) -> tuple[Tensor, Tensor]:
     of_places = "int64" if input.tensor_type.dtype == "int64" else "int32"
     if array is None and (input.size or is_compared()):
         order = sorting_places(flat)
-        runs = _Runs(rows_at(flat, order), True)
+        runs = Runs(rows_at(flat, order), True)
         empty = zeros((flat.size,), "int32")
         fresh = scattered("update", empty, order, cast_to(runs.fresh, "int32"))
         number = rows_at(sub(cumsum(fresh, 0), 1), rows_at(order, runs.begins))
@@ -123,7 +123,7 @@ def _sorted_runs(input: Tensor, inverse: bool, counts: bool, equal_nan: bool) ->
     flat = reshape(input, (-1,))
     order = sorting_places(flat)
     rows = rows_at(flat, order)
-    runs = _Runs(rows, equal_nan)
+    runs = Runs(rows, equal_nan)
     numbers = scattered("update", zeros((flat.size,), "int32"), order, runs.numbers) if inverse else None
     return runs.listed(runs.of_each(rows), None if numbers is None else reshape(numbers, input.shape), counts)
 
@@ -149,7 +149,7 @@ def unique_consecutive(
         none = [zeros(shape, "int64")] * return_inverse + [zeros((0,), "int64")] * return_counts
         kept = moveaxis(rows, 0, axis).value()
         return (kept, *none) if none else kept
-    runs = _Runs(rows, False)
+    runs = Runs(rows, False)
     numbers = reshape(runs.numbers, shape) if return_inverse else None
     made: Tensor | tuple[Tensor, ...] = runs.listed(moveaxis(runs.of_each(rows), 0, axis), numbers, return_counts)
     return made

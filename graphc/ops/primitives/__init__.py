@@ -34,6 +34,7 @@ from graphc.ops.primitives.recurrent import *
 from graphc.ops.primitives.reduction import *
 from graphc.ops.primitives.resizing import *
 from graphc.ops.primitives.sampling import *
+from graphc.ops.primitives.sparse import *
 from graphc.ops.primitives.sparse_optimizers import *
 from graphc.ops.primitives.special import *
 from graphc.ops.primitives.state import *

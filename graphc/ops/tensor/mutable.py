@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, user_loc
+from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
@@ -52,9 +53,9 @@ def host_number(x: Any) -> Tensor:
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
     """The data, marked: a compiled step takes them as variables (MindSpore: mindspore.mutable).
 
-    input_data: bool, int, float, Tensor, or a tuple, list or dict of such. Plain numbers are constants of a compiled step,
-    which is compiled again when they change, and plain containers are skipped by `GradOperation(get_all=True)`; marked ones
-    are neither. dynamic_len: accepted for a tuple or list; graphc compiles once per length.
+    input_data: bool, int, float, a Tensor, a sparse one too, or a tuple, list or dict of such. Plain numbers are constants of a
+    compiled step, which is compiled again when they change, and plain containers are skipped by `GradOperation(get_all=True)`;
+    marked ones are neither. dynamic_len: accepted for a tuple or list; graphc compiles once per length.
     Raises ArgumentTypeError for other data (strings, None, arrays), or for dynamic_len without a tuple or list.
     """
     if dynamic_len and not isinstance(input_data, (tuple, list)):
@@ -65,7 +66,7 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
 
 
 def _marked(x: Any) -> Any:
-    if isinstance(x, Tensor) or type(x) in NUMBERS:
+    if isinstance(x, (Tensor, Sparse)) or type(x) in NUMBERS:
         return x
     if isinstance(x, bool):
         return MutableBool(x)

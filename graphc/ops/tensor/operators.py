@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 #: The functions behind the operators, by name.
 functions: dict[str, Callable[..., Any]] = {}
 
+
+class OwnOperators:
+    """Base of what is no tensor, but has operators of its own with one: those of Tensor leave it to them."""
+
+    __slots__ = ()
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 Unary = Callable[[Any], "Tensor"]
@@ -34,9 +41,8 @@ def _unary(name: str) -> Unary:
 
 
 def _binary(name: str) -> Binary:
-    def operator(self: Any, other: Any) -> Tensor:
-        made: Tensor = functions[name](self, other)
-        return made
+    def operator(self: Any, other: Any) -> Any:
+        return NotImplemented if isinstance(other, OwnOperators) else functions[name](self, other)
 
     return _door(name, operator)
 
@@ -53,6 +59,8 @@ def _augmented(name: str) -> Callable[[Any, Any], Any]:
     """Writes a Parameter inside a compiled Cell, as in MindSpore; other tensors are not changed."""
 
     def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, OwnOperators):
+            return NotImplemented
         made = functions[name](self, other)
         active = dispatch.recorder.get()
         if active is None or active.immediate or not self.is_parameter:
@@ -65,8 +73,8 @@ def _augmented(name: str) -> Callable[[Any, Any], Any]:
 
 def _equality(name: str, of_others: bool) -> Callable[[Any, object], Any]:
     def operator(self: Any, other: object) -> Any:
-        # None, a text or a type equals no tensor: a Python bool, not one per element.
-        if other is None or isinstance(other, (str, type)):
+        # None, a text, a type or a sparse tensor equals no tensor: a Python bool, not one per element.
+        if other is None or isinstance(other, (str, type, OwnOperators)):
             return of_others
         return functions[name](self, other)
 

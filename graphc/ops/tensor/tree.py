@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from graphc.ops.tensor.deferred import Stacked
 from graphc.ops.tensor.mutable import MutableDict, MutableList, MutableTuple
 from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -26,8 +27,9 @@ class Fixed(NamedTuple):
 class Nest(NamedTuple):
     """A container: its type ("tuple", "list", "dict", "mutable tuple", ...), keys of a dict, and the structures inside.
 
-    A named tuple has its class in place of keys, a RowTensor ("rows") its shape and whether it is merged; a list of as many items
-    as only the run tells ("stacked") its class, the structure of an item, and which of its tensors are numbers.
+    A named tuple has its class in place of keys, a RowTensor ("rows") its shape and whether it is merged, a COOTensor or a
+    CSRTensor ("sparse") its class and shape; a list of as many items as only the run tells ("stacked") its class, the structure
+    of an item, and which of its tensors are numbers.
     """
 
     kind: str
@@ -59,6 +61,9 @@ def flatten(tree: Any, leaves: list[Tensor] | None = None, whole: bool = False) 
         if is_named(tree):
             return leaves, Nest("named tuple", (type(tree),), items)
         return leaves, Nest(_MUTABLE.get(type(tree), "tuple" if isinstance(tree, tuple) else "list"), (), items)
+    if isinstance(tree, Sparse):
+        items = tuple(flatten(x, leaves, whole)[1] for x in tree.parts)
+        return leaves, Nest("sparse", (type(tree), tree.shape), items)
     if isinstance(tree, Stacked):
         items = tuple(flatten(x, leaves)[1] for x in tree.rows)
         return leaves, Nest("stacked", (type(tree), tree.structure, tree.numbers), items)
@@ -83,6 +88,8 @@ def unflatten(structure: Structure, leaves: list[Any] | tuple[Any, ...]) -> Any:
     items = [unflatten(s, leaves) for s in structure.items]
     if structure.kind == "rows":
         return _rows(*items, *structure.keys)
+    if structure.kind == "sparse":
+        return structure.keys[0].of(items, structure.keys[1])
     if structure.kind == "named tuple":
         return structure.keys[0](*items)
     if structure.kind == "stacked":
@@ -94,6 +101,15 @@ def unflatten(structure: Structure, leaves: list[Any] | tuple[Any, ...]) -> Any:
 def tensors(tree: Any) -> Iterator[Tensor]:
     """The tensors of a nest in order, a RowTensor among them."""
     return iter(flatten(tree, whole=True)[0])
+
+
+def without_values(structure: Structure) -> set[int]:
+    """The numbers of tensors that say where a sparse tensor has its values."""
+    if not isinstance(structure, Nest):
+        return set()
+    if structure.kind == "sparse":
+        return {part.number for part in structure.items[:-1] if isinstance(part, Leaf)}
+    return set().union(*map(without_values, structure.items))
 
 
 def _rows(indices: Any, values: Any, shape: tuple[int, ...], is_merged: bool) -> Any:
