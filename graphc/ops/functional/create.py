@@ -17,8 +17,9 @@ from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor, as_tensor
-from graphc.ops.tensor.tree import map_tensors
+from graphc.ops.tensor.tree import map_values
 
 #: Sizes, one of them, or a tensor of them.
 Shape = int | Sequence[int] | Tensor
@@ -76,8 +77,8 @@ def ones_like(input: Any, dtype: Any = None) -> Tensor:
 
 
 def _like(x: Any, value: Number, dtype: Any) -> Any:
-    if isinstance(x, (tuple, list, dict)):
-        return map_tensors(lambda t: fill(t.dtype if dtype is None else dtype, t.shape, value), x)
+    if isinstance(x, (tuple, list, dict, Sparse)):
+        return map_values(lambda t: fill(t.dtype if dtype is None else dtype, t.shape, value), x)
     return fill(x.dtype if dtype is None else dtype, x.shape, value)
 
 

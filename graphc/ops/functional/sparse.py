@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import cast, cast_to, is_number, pair
@@ -359,7 +360,9 @@ def _tensors(owner: str, given: dict[str, Any]) -> list[Tensor]:
             raise ArgumentTypeError(f"{owner}: {name} must be a Tensor, got {type(x).__name__}", loc=user_loc())
         if name != "values" and x.tensor_type.dtype not in _INDICES:
             raise DTypeError(f"{owner}: {name} is {x.tensor_type}, expected {', '.join(_INDICES)}", loc=user_loc())
-    return list(given.values())
+    # Of a Parameter in construct what it holds there: it may be written later on.
+    fixed = dispatch.recorder.get() is not None
+    return [x.value() if fixed and x.is_parameter else x for x in given.values()]
 
 
 def _sizes(owner: str, shape: Any) -> tuple[int, ...]:

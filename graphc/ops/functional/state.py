@@ -10,6 +10,7 @@ from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.core import Operand, call, cast_to, is_number, number
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.ops.tensor.tree import map_tensors
 
@@ -71,7 +72,7 @@ def stop_gradient(value: Any) -> Any:
     """A tensor, or the tensors of a nest, as constants of differentiation; numbers, texts and None are constants already."""
     if value is None or isinstance(value, (bool, int, float, complex, str)):
         return value
-    if isinstance(value, (tuple, list, dict)):
+    if isinstance(value, (tuple, list, dict, Sparse)):
         return map_tensors(stop_gradient, value)
     return call("StopGradient", as_tensor(value))
 

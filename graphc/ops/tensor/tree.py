@@ -135,6 +135,13 @@ def map_tensors(fn: Callable[[Tensor], Any], tree: Any) -> Any:
     return unflatten(structure, [fn(x) for x in leaves])
 
 
+def map_values(fn: Callable[[Tensor], Any], tree: Any) -> Any:
+    """As `map_tensors`, but that of a sparse tensor the places stay."""
+    leaves, structure = flatten(tree, whole=True)
+    places = without_values(structure)
+    return unflatten(structure, [x if k in places else fn(x) for k, x in enumerate(leaves)])
+
+
 def map_leaves(fn: Callable[[Tensor], Any], tree: Any) -> Any:
     """The nest with fn applied to every tensor that `flatten` finds: to the parts of a RowTensor."""
     leaves, structure = flatten(tree)
