@@ -157,7 +157,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks
     "mindspore.nn": _NN,
-    **_within("mindspore.nn", "cell loss wrap grad utils utils.init", _NN),
+    **_within("mindspore.nn", "cell loss wrap grad utils utils.init sparse sparse.sparse", _NN),
     **_within("mindspore.nn", "layer layer.math", ("graphc.compat.layers", *_NN)),
     "mindspore.nn.probability": ("graphc.nn.probability",),
     "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
@@ -215,7 +215,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within(
         "mindspore.ops.operations",
         "math_ops nn_ops array_ops debug_ops other_ops random_ops control_ops comm_ops inner_ops image_ops sparse_ops"
-        " spectral_ops manually_defined _inner_ops _grad_ops _scalar_ops _tensor_array _sequence_ops",
+        " spectral_ops custom_ops manually_defined _inner_ops _grad_ops _scalar_ops _tensor_array _sequence_ops",
         _PRIMITIVES,
     ),
     "mindspore.ops.functional": ("graphc.ops.functional", *_OPS, *_INSIDE),
@@ -223,7 +223,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within(
         "mindspore.ops.function",
         "math_func array_func nn_func random_func clip_func debug_func grad linalg_func fft_func image_func other_func"
-        " parameter_func spectral_func vmap_func",
+        " parameter_func spectral_func vmap_func sparse_func sparse_unary_func",
         _OPS,
     ),
     "mindspore.ops.function.nn_func": (*_OPS, "graphc.compat.attention"),

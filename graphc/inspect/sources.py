@@ -266,6 +266,7 @@ def _bound(node: Any) -> set[str]:
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     names |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
     names |= {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node}
+    names |= {n.name for n in ast.walk(node) if isinstance(n, ast.ExceptHandler) and n.name}
     imported = (n for n in ast.walk(node) if isinstance(n, (ast.Import, ast.ImportFrom)))
     return names | {(a.asname or a.name).partition(".")[0] for n in imported for a in n.names}
 

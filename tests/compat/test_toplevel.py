@@ -74,8 +74,8 @@ def test_the_version_is_that_of_the_names(mindspore):
 def test_names_that_lack_are_refused_without_look_alikes(mindspore):
     with pytest.raises(ImportError, match=r"graphc has no mindspore\.ops\.qwertz_2$"):
         from mindspore.ops import qwertz_2  # noqa: F401
-    with pytest.raises(ImportError, match=r"no mindspore\.ops\.operations\.ParallelConcat; use ops\.concat"):
-        from mindspore.ops.operations import ParallelConcat  # noqa: F401
+    with pytest.raises(ImportError, match=r"no mindspore\.ops\.operations\.PyExecute; use @ops\.custom"):
+        from mindspore.ops.operations import PyExecute  # noqa: F401
     with pytest.raises(ImportError, match=r"no mindspore\.nn\.Module; the nearest there is: Cell"):
         from mindspore.nn import Module  # noqa: F401
     with pytest.raises(ModuleNotFoundError, match=r"graphc has no module mindspore\.qwertz$"):

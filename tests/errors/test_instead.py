@@ -27,8 +27,8 @@ def test_what_is_left_out_is_not_there(where):
 def test_the_error_says_what_to_use():
     with pytest.raises(graphc.TraceAttributeError, match=r"(?s)GC140.*'GroupTopk'.*use the function written out"):
         ops.GroupTopk  # noqa: B018
-    with pytest.raises(ImportError, match=r"has no 'ParallelConcat'; use ops\.concat"):
-        from graphc.ops import ParallelConcat  # noqa: F401
+    with pytest.raises(ImportError, match=r"has no 'BasicLSTMCell'; use the layer of graphc\.nn"):
+        from graphc.ops import BasicLSTMCell  # noqa: F401
     with pytest.raises(AttributeError, match=r"(?s)Tensor has no attribute 'set_dtype'.*use x.astype"):
         Tensor([1.0]).set_dtype(graphc.float16)
     with pytest.raises(AttributeError, match=r"(?s)Parameter has no attribute 'pin_memory'.*use nothing"):

@@ -34,7 +34,8 @@ from graphc.ops.declared import reference  # noqa: E402
 REFUSED = {
     "AllGatherStart", "AllGatherWait", "AllReduceStart", "AllReduceWait", "AllToAllStart", "AllToAllWait",
     "ReduceScatterStart", "ReduceScatterWait",
-    "AppendLog", "Assignment", "Atan2", "Betainc", "Complex", "Conj", "Eig", "Eigh", "EighComplex", "Erfc", "Erfinv", "FFT",
+    "AppendLog", "Assignment", "Atan2", "Betainc", "Complex", "Conj", "CsrMatMul", "Eig", "Eigh",
+    "EighComplex", "Erfc", "Erfinv", "FFT", "MatrixLogarithm",
     "GammaPath", "GammaSlope",
     "IRFFT", "RFFT", "Igamma",
     "IgammaGradA", "Igammac", "Imag", "LogGamma", "MatrixExp", "NextAfter", "Pinv", "Polygamma", "Qr", "RandomPoisson",
@@ -42,7 +43,20 @@ REFUSED = {
 }  # fmt: skip
 BESSEL = {name for name in all_ops() if name.startswith("Bessel")}
 #: Requests that autodiff replaces, what a pass makes that exports leave out, the outermost graph's, and functions of the user's.
-STRUCTURE = {"Attention", "AttentionGrad", "Call", "CustomGrad", "Grad", "HostCall", "Input", "Jvp", "Param", "Vmap"}
+STRUCTURE = {
+    "Attention",
+    "AttentionGrad",
+    "Call",
+    "CustomGrad",
+    "Grad",
+    "HostCall",
+    "Input",
+    "Jvp",
+    "Param",
+    "PythonCall",
+    "PythonEffect",
+    "Vmap",
+}
 RNG = np.random.default_rng(2)
 TOLERANCES = {"float32": 2e-5, "float64": 1e-9, "float16": 4e-3}
 

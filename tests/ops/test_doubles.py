@@ -15,7 +15,9 @@ from graphc.testing.ops import sample_graph, samples_of
 from graphc_codegen import compile_program
 
 OPS = [
-    n for n, d in all_ops().items() if isinstance(d.lower, Kernel) and (d.lower.double or "float64" in d.lower.dtypes)
+    n
+    for n, d in all_ops().items()
+    if isinstance(d.lower, Kernel) and (d.lower.double or "float64" in d.lower.dtypes) and d.samples
 ]
 
 

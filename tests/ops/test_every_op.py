@@ -41,6 +41,8 @@ def test_an_op_with_a_kernel_or_gradient_has_samples():
         "Constant",
         "GetFloatStatus",
         "HostCall",
+        "PythonCall",
+        "PythonEffect",
         "Call",
     }
     structural |= {"AllToAllWait"}  # It reads what another node begins.

@@ -13,6 +13,7 @@ from graphc.dataset.core.dataset import Dataset, maker, node
 from graphc.dataset.core.rows import Rows
 from graphc.dataset.core.streams import Run, Stream
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc_codegen.forks import lock
 
 _logger = logging.getLogger("graphc")
 
@@ -22,7 +23,7 @@ class Gate:
 
     def __init__(self, name: str, rows: int, callback: Callable[[Any], Any] | None) -> None:
         self.name, self.rows, self.callback = name, rows, callback
-        self._changed = threading.Condition()
+        self._changed = threading.Condition(lock())
         self._free = rows
         self._open = False
 
