@@ -86,8 +86,6 @@ def test_names_that_lack_are_refused_without_look_alikes(mindspore):
         importlib.import_module("mindspore.dataset.utils")
     with pytest.raises(ImportError, match=r"no mindspore\.dataset\.vision\.VideoDecoder; use GeneratorDataset"):
         from mindspore.dataset.vision import VideoDecoder  # noqa: F401
-    with pytest.raises(ImportError, match=r"no mindspore\.dataset\.vision\.VideoDecoder; use GeneratorDataset"):
-        from mindspore.dataset.vision import VideoDecoder  # noqa: F401
     with pytest.raises(AttributeError, match=r"\\x1b\[2J"):
         getattr(mindspore, "a\x1b[2J")
 
