@@ -9,9 +9,8 @@ from graphc.arguments import only
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
-from graphc.ops.functional.conv import same_pad
 from graphc.ops.functional.pooling import avg_windows, max_windows, max_windows_with_places
-from graphc.ops.functional.sliding import windows_over
+from graphc.ops.functional.sliding import same_ends, windows_over
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 Ends = tuple[tuple[int, int], ...]
@@ -61,9 +60,7 @@ class _Pool(Cell):
     def ends(self, sizes: tuple[int, ...]) -> Ends:
         """The padding (before, after) of each axis."""
         if self.pad_mode == "same":
-            pairs = zip(sizes, self._each(self.kernel_size), self._each(self.stride), strict=True)
-            pads = [same_pad((n, n), (k, k), (s, s), (1, 1)) for n, k, s in pairs]
-            return tuple((p[0], p[1]) for p in pads)
+            return tuple(same_ends(sizes, self._each(self.kernel_size), self._each(self.stride), 1))
         return tuple((p, p) for p in self._each(self.padding))
 
     def extend_repr(self) -> str:

@@ -17,7 +17,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.shapes import expand_dims, reshape, squeeze, transpose
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.sliding import both_ends, per_axis, windows_over
+from graphc.ops.functional.sliding import both_ends, per_axis, same_ends, windows_over
 from graphc.ops.tensor.tensor import Tensor
 
 Pad = tuple[int, int, int, int]
@@ -33,15 +33,8 @@ def pair(owner: str, name: str, value: Any) -> Pair:
 
 def same_pad(size: Pair, kernel: Pair, stride: Pair, dilation: Pair) -> Pad:
     """(top, bottom, left, right) for ceil(size / stride) windows; an odd element goes to the end."""
-    pads: list[int] = []
-    kernel, stride, dilation = (
-        pair("same_pad", name, value)
-        for name, value in (("kernel", kernel), ("stride", stride), ("dilation", dilation))
-    )
-    for n, k, s, d in zip(size, kernel, stride, dilation, strict=True):
-        total = max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
-        pads += (total // 2, total - total // 2)
-    return pads[0], pads[1], pads[2], pads[3]
+    rows, columns = same_ends(size, kernel, stride, dilation)
+    return *rows, *columns
 
 
 def convolution(
@@ -191,8 +184,7 @@ def padded_ends(
 ) -> list[Any]:
     """(before, after) of the three axes."""
     if mode == "same":
-        pairs = zip(sizes, kernel, stride, dilation, strict=True)
-        return [same_pad((n, n), (k, k), (s, s), (d, d))[:2] for n, k, s, d in pairs]
+        return list(same_ends(sizes, kernel, stride, dilation))
     if mode == "valid":
         return [(0, 0)] * 3
     return list(both_ends(owner, "padding", padding, 3))

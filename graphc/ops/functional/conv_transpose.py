@@ -8,13 +8,12 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.blocks import apart
-from graphc.ops.functional.conv import same_pad
 from graphc.ops.functional.core import call
 from graphc.ops.functional.elementwise import add
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.shapes import reshape, transpose, whole_numbers
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.sliding import both_ends, per_axis
+from graphc.ops.functional.sliding import both_ends, per_axis, same_ends
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
@@ -120,9 +119,7 @@ def conv3d_transpose(
     kernel = weight.shape[2:]
     if mode == "same":
         sizes = [n * s for n, s in zip(x.shape[2:], steps, strict=True)]
-        places = zip(sizes, kernel, steps, spreads, strict=True)
-        pads = [same_pad((n, n), (k, k), (s, s), (d, d)) for n, k, s, d in places]
-        ends = tuple((p[0], p[1]) for p in pads)
+        ends = tuple(same_ends(sizes, kernel, steps, spreads))
     else:
         parts = zip(x.shape[2:], steps, spreads, kernel, ends, extra, strict=True)
         sizes = [(n - 1) * s + d * (k - 1) + 1 - sum(e) + o for n, s, d, k, e, o in parts]

@@ -15,7 +15,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.shapes import expand_dims, reshape
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.sliding import Sizes, windows_over
+from graphc.ops.functional.sliding import Sizes, same_ends, windows_over
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -30,11 +30,8 @@ def patches(owner: str, x: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes
     if x.ndim != len(kernel) + 2:
         raise ShapeError(f"{owner}: x is {x.tensor_type}, expected {len(kernel) + 2} axes, [N, C, ...]", loc=user_loc())
     n, channels, *sizes = x.shape
-    lacking = [0] * len(kernel)
-    if padding.lower() == "same":
-        axes = zip(sizes, kernel, stride, dilation, strict=True)
-        lacking = [max((-(-size // s) - 1) * s + d * (k - 1) + 1 - size, 0) for size, k, s, d in axes]
-    w = windows_over(owner, sizes, kernel, stride, [(m // 2, m - m // 2) for m in lacking], dilation)
+    ends = same_ends(sizes, kernel, stride, dilation) if padding.lower() == "same" else [(0, 0)] * len(kernel)
+    w = windows_over(owner, sizes, kernel, stride, ends, dilation)
     taps = [bordered(x, [(0, 0), (0, 0), *w.ends])]
     for i in range(len(kernel)):
         taps = list(itertools.chain.from_iterable(w.seen(tap, 2 + i, i) for tap in taps))

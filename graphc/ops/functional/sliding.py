@@ -35,6 +35,17 @@ def both_ends(owner: str, name: str, value: Any, axes: int) -> tuple[tuple[int, 
     return tuple((p, p) for p in per_axis(owner, name, value, axes, least=0))
 
 
+def same_ends(sizes: Sequence[int], kernel: Any, stride: Any, dilation: Any) -> list[tuple[int, int]]:
+    """(before, after) of each axis for ceil(size / stride) windows; an odd element goes to the end."""
+    given = (("kernel", kernel), ("stride", stride), ("dilation", dilation))
+    checked = (per_axis("same_pad", name, value, len(sizes)) for name, value in given)
+    made = []
+    for n, k, s, d in zip(sizes, *checked, strict=True):
+        total = max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
+        made.append((total // 2, total - total // 2))
+    return made
+
+
 class Windows(NamedTuple):
     """Windows over some axes: per axis their size, step and spread, the padding (before, after), and their number."""
 
