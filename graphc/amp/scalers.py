@@ -10,7 +10,7 @@ from graphc.errors import ArgumentTypeError, user_loc
 from graphc.nn import checks
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
-from graphc.ops.tensor.tree import map_tensors
+from graphc.ops.tensor.tree import map_values
 
 
 class LossScaler(ABC):
@@ -30,11 +30,11 @@ class LossScaler(ABC):
 
 
 def _grad_scale_map(scale: Parameter, inputs: Any) -> Any:
-    return map_tensors(lambda x: x * ops.cast(scale, x.dtype), inputs)
+    return map_values(lambda x: x * ops.cast(scale, x.dtype), inputs)
 
 
 def _grad_unscale_map(scale: Parameter, inputs: Any) -> Any:
-    return map_tensors(lambda x: x * ops.cast(ops.reciprocal(scale), x.dtype), inputs)
+    return map_values(lambda x: x * ops.cast(ops.reciprocal(scale), x.dtype), inputs)
 
 
 class StaticLossScaler(LossScaler):

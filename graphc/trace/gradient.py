@@ -21,7 +21,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.ops.tensor.tree import flatten, tensors, unflatten, without_values
+from graphc.ops.tensor.tree import flatten, map_values, tensors
 from graphc.refused import without_annotations
 from graphc.trace import untrained
 from graphc.trace.recorder import CallRecord, GraphRecorder
@@ -194,7 +194,7 @@ def first_output(fn: Callable[..., Any], result: Any) -> Any:
 def _arranged(request: _Request, grads: list[Tensor], weights: Any, options: ValueAndGrad) -> Any:
     """The gradients in the structure that the options ask for."""
     rest = iter(grads)
-    inputs = tuple(_without_numbers(_like_input(x, rest)) for x in request.inputs)
+    inputs = tuple(_without_numbers(map_values(lambda _: next(rest), x)) for x in request.inputs)
     by_list: Any = tuple(rest)
     selection = options.selection
     if selection is not None:
@@ -212,16 +212,6 @@ def _arranged(request: _Request, grads: list[Tensor], weights: Any, options: Val
         return by_list
     for_inputs = inputs[0] if len(inputs) == 1 else inputs
     return for_inputs if weights is None else (for_inputs, by_list)
-
-
-def _like_input(x: Any, gradients: Iterator[Tensor]) -> Any:
-    """The nest with gradients in place of its tensors; those of a sparse tensor's values stand where these stand."""
-    leaves, structure = flatten(x, whole=True)
-    made = [next(gradients) for _ in leaves]
-    kept = without_values(structure)
-    return unflatten(
-        structure, [leaf if k in kept else g for k, (leaf, g) in enumerate(zip(leaves, made, strict=True))]
-    )
 
 
 def _without_numbers(tree: Any) -> Any:

@@ -294,6 +294,40 @@ def test_what_python_does_with_them(mode):
     assert (empty.coalesce().size, empty.to_csr().indptr.shape) == (0, (4,))
 
 
+class Doubled(nn.Cell):
+    """Sparse tensors of a Parameter, which is written behind them."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor(np.array([1.0, 2.0, 3.0], np.float32)), name="w")
+
+    def construct(self):
+        in_rows = CSRTensor(csr().indptr, csr().indices, self.w, (3, 4))
+        at_places = COOTensor(coo().indices, self.w, (3, 4))
+        ops.assign(self.w, self.w * 2)
+        return in_rows.values, at_places.values
+
+
+def test_of_a_parameter_what_it_held_is_held(mode):
+    for held in Doubled()():
+        np.testing.assert_array_equal(held.asnumpy(), [1, 2, 3])
+
+
+def test_what_maps_tensors_leaves_the_places(mode):
+    scaler = graphc.amp.StaticLossScaler(4.0)
+    for x in (csr(), coo()):
+        for made, values in (
+            (ops.zeros_like(x), 0 * x.values),
+            (ops.ones_like((x,))[0], 0 * x.values + 1),
+            (ops.stop_gradient(x), x.values),
+            (scaler.scale((x,))[0], 4 * x.values),
+            (scaler.unscale((x,))[0], x.values / 4),
+        ):
+            assert type(made) is type(x)
+            for one, other in zip(made.parts, (*x.parts[:-1], values), strict=True):
+                np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+
+
 def test_parts_by_functions():
     x, y = coo(), csr()
     found = ops.coo_tensor_get_indices(x), ops.coo_tensor_get_values(x)

@@ -15,7 +15,7 @@ from graphc.nn.train.grad_reducer import DistributedGradReducer
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 from graphc.ops.tensor.tensor import Tensor
-from graphc.ops.tensor.tree import map_tensors
+from graphc.ops.tensor.tree import map_values
 
 
 def check_cell(owner: str, name: str, value: Any) -> Cell:
@@ -157,7 +157,7 @@ class WithGradCell(Cell):
         sens = self.sens
         if checks.is_number(sens):
             outputs = self.whole(*inputs)
-            sens = map_tensors(lambda y: ops.fill(y.dtype, y.shape, float(self.sens)), outputs)
+            sens = map_values(lambda y: ops.fill(y.dtype, y.shape, float(self.sens)), outputs)
         return self.grad(self.whole, self.weights)(*inputs, sens)
 
 

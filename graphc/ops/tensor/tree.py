@@ -136,10 +136,11 @@ def map_tensors(fn: Callable[[Tensor], Any], tree: Any) -> Any:
 
 
 def map_values(fn: Callable[[Tensor], Any], tree: Any) -> Any:
-    """As `map_tensors`, but that of a sparse tensor the places stay."""
+    """As `map_tensors`, but that of a sparse tensor the places stay, whatever fn makes of them."""
     leaves, structure = flatten(tree, whole=True)
     places = without_values(structure)
-    return unflatten(structure, [x if k in places else fn(x) for k, x in enumerate(leaves)])
+    made = [(x, fn(x)) for x in leaves]
+    return unflatten(structure, [x if k in places else y for k, (x, y) in enumerate(made)])
 
 
 def map_leaves(fn: Callable[[Tensor], Any], tree: Any) -> Any:
