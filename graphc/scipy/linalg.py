@@ -106,15 +106,7 @@ def block_diag(*arrs: Tensor) -> Tensor:
     for x in given:
         if x.ndim > 2:
             raise ShapeError(f"block_diag: {x.tensor_type} has more than two axes", loc=user_loc())
-    blocks = [ops.reshape(x, (1,) * (2 - x.ndim) + x.shape) for x in given]
-    width, left, rows = sum(x.shape[1] for x in blocks), 0, []
-    for x in blocks:
-        count, columns = x.shape
-        sides = (left, width - left - columns)
-        before, behind = (ops.zeros((count, n), x.dtype) for n in sides)
-        rows.append(ops.concat((before, x, behind), 1))
-        left += columns
-    return ops.concat(rows, 0)
+    return ops.block_diag(*given)
 
 
 def inv(a: Tensor, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:

@@ -6,7 +6,6 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir.types import FLOATS
-from graphc.ops.declared.rules import Array
 from graphc.ops.functional.arithmetic import div, truncate_div
 from graphc.ops.functional.core import call, cast, cast_to
 from graphc.ops.functional.cumulative import cumsum
@@ -24,7 +23,7 @@ from graphc.ops.tensor.tensor import Tensor
 # ---- borders
 
 
-def _borders(size: int, count: int, pseudo: bool, drawn: Tensor | Array) -> Tensor:
+def _borders(size: int, count: int, pseudo: bool, drawn: Tensor) -> Tensor:
     """int64 [count + 1]: where the windows of an axis begin, and its end; of numbers [count] that are uniform in [0, 1).
 
     Windows have size // count elements, or one more. They are in any order, or if `pseudo` spread evenly from a place on that is
@@ -36,12 +35,12 @@ def _borders(size: int, count: int, pseudo: bool, drawn: Tensor | Array) -> Tens
     if not pseudo:
         more = size - least * count
         # The numbers that are among the smallest make a window larger.
-        places = argsort(argsort(drawn if isinstance(drawn, Tensor) else Tensor(drawn)))
+        places = argsort(argsort(drawn))
         widths = add(cast(less(places, more), "int64"), least)
         return concat((Tensor(np.zeros(1, np.int64)), cumsum(widths, 0)), 0)
     ratio = size / count
     most = min((least + 2) / ratio - 1, (size + 1 - least) / ratio - (count - 1))
-    first = getitem(drawn if isinstance(drawn, Tensor) else Tensor(drawn), slice(0, 1))
+    first = getitem(drawn, slice(0, 1))
     steps = add(Tensor(np.arange(1, count, dtype=np.float32)), mul(first, most))
     inner = sub(cast(ceil(mul(steps, ratio)), "int64"), 1)
     return concat((Tensor(np.zeros(1, np.int64)), inner, Tensor(np.array([size]))), 0)
@@ -68,7 +67,7 @@ def _all_borders(
         parts = [getitem(drawn, slice(0, counts[0])), getitem(drawn, slice(counts[0], None))]
         return [_borders(s, c, pseudo, p) for s, c, p in zip(sizes, counts, parts, strict=True)]
     fixed = np.random.default_rng([s & 0xFFFFFFFFFFFFFFFF for s in seeds])
-    return [_borders(s, c, pseudo, fixed.random(c, np.float32)) for s, c in zip(sizes, counts, strict=True)]
+    return [_borders(s, c, pseudo, Tensor(fixed.random(c, np.float32))) for s, c in zip(sizes, counts, strict=True)]
 
 
 # ---- pooling

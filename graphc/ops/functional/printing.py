@@ -63,7 +63,10 @@ def in_order(op: str, *operands: Tensor, **attrs: Any) -> Any:
 
 def _log_of(active: Any) -> PrintLog:
     """The log of the step that is traced."""
-    return _logs.setdefault(active.root, PrintLog())
+    log = _logs.get(active.root)
+    if log is None:
+        log = _logs[active.root] = PrintLog()
+    return log
 
 
 def _append(active: Any, parts: list[Part], tensors: list[Tensor]) -> None:
