@@ -9,7 +9,7 @@ from typing import Any
 from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
-from graphc.ops.functional.core import Operand, as_float, call, cast, cast_to, is_number, pair
+from graphc.ops.functional.core import Operand, as_float, call, cast, cast_to, greatest, is_number, pair
 from graphc.ops.functional.create import fill, ones_like, zeros_like
 from graphc.ops.functional.elementwise import (
     abs_,
@@ -140,12 +140,9 @@ def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """x with NaN replaced (by 0) and infinities (by the largest finite numbers of its dtype)."""
-    import numpy as np
-
     if input.tensor_type.dtype in ("bool", *INTEGERS):
         return input.value()
-    name = input.tensor_type.part
-    most = float(np.finfo(name).max) if name != "bfloat16" else 3.3895313892515355e38
+    most = greatest(input.tensor_type.part)
     x = select(equal(input, math.inf), most if posinf is None else posinf, input)
     x = select(equal(input, -math.inf), -most if neginf is None else neginf, x)
     return select(isnan(input), 0.0 if nan is None else nan, x)

@@ -8,6 +8,7 @@ from typing import Any
 from typing import cast as _typed
 
 import numpy as np
+from ml_dtypes import finfo
 
 from graphc import dispatch
 from graphc.errors import ArgumentValueError, DTypeError, GraphcWarning, stacklevel, user_loc
@@ -124,6 +125,17 @@ def cast_to(x: Tensor, dtype: str) -> Tensor:
             help="take a part of it first: ops.real(x), ops.imag(x), ops.abs(x)",
         )
     return call("Cast", x, dtype=dtype)
+
+
+def greatest(dtype: str) -> float:
+    """The greatest finite number of a float dtype; the least one is its opposite."""
+    limits: Any = finfo
+    return float(limits(numpy_dtype(dtype)).max)
+
+
+def halves_widened(x: Tensor) -> Tensor:
+    """float16 and bfloat16 in float32, in which their sums are taken; others as they are."""
+    return cast(x, "float32") if x.tensor_type.dtype in ("float16", "bfloat16") else x
 
 
 def real_only(op: str, *xs: Any) -> None:

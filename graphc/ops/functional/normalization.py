@@ -8,7 +8,7 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import call, cast, is_number, real_only, shape_of
+from graphc.ops.functional.core import call, cast, halves_widened, is_number, real_only, shape_of
 from graphc.ops.functional.elementwise import add, mul, pow_, rsqrt, sqrt, square
 from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.in_place import assign
@@ -55,8 +55,7 @@ def layer_norm_over(x: Tensor, gamma: Tensor | None, beta: Tensor | None, begin:
     Statistics of float16 and bfloat16 are taken in float32.
     """
     source = x.tensor_type.dtype
-    if source in ("float16", "bfloat16"):
-        x = cast(x, "float32")
+    x = halves_widened(x)
     mean, variance = moments(x, tuple(range(begin, x.ndim)))
     y = mul(x - mean, rsqrt(add(variance, eps)))
     y = y if gamma is None else mul(y, gamma)
@@ -94,8 +93,7 @@ def batch_norm(
                 f"batch_norm: {name} is {p.tensor_type}, expected one number per channel (axis 1) of {x.tensor_type}",
                 loc=user_loc(),
             )
-    if source in ("float16", "bfloat16"):
-        x = cast(x, "float32")
+    x = halves_widened(x)
     gamma = None if weight is None else _per_channel(weight, x.ndim)
     if training:
         axes = tuple(i for i in range(x.ndim) if i != 1)
@@ -135,8 +133,7 @@ def group_norm(
             loc=user_loc(),
         )
     x, source = input, input.tensor_type.dtype
-    if source in ("float16", "bfloat16"):
-        x = cast(x, "float32")
+    x = halves_widened(x)
     batch, count, pixels = x.shape[0], x.shape[1], math.prod(x.shape[2:])
     if pixels >= _MANY:
         y = _by_channels(reshape(x, (batch, count, pixels)), num_groups, weight, bias, eps)

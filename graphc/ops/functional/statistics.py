@@ -11,7 +11,7 @@ from graphc.ir.types import HALVES
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import Axis, as_float, call, cast, real_only, shape_of
+from graphc.ops.functional.core import Axis, as_float, call, cast, halves_widened, real_only, shape_of
 from graphc.ops.functional.elementwise import add, equal, greater, maximum, mul, sqrt, square, sub
 from graphc.ops.functional.fitting import require_at_least, require_rank
 from graphc.ops.functional.logic import select
@@ -82,7 +82,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     real_only("cov", input)
     require_rank("cov", "input", input, 0, 1, 2)
     x = as_float(input if input.ndim == 2 else reshape(input, (1, -1)))
-    x = cast(x, "float32") if x.tensor_type.dtype in ("float16", "bfloat16") else x
+    x = halves_widened(x)
     n = x.shape[1]
     weights: Any = None
     for given in (fweights, aweights):

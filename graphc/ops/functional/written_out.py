@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ops.functional.core import call, cast, cast_to
+from graphc.ops.functional.core import call, cast_to, halves_widened
 from graphc.ops.functional.elementwise import add, mul, neg, rsqrt, square, sub
 from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
@@ -46,10 +46,6 @@ def _sum_of(owner: str, x1: Tensor, x2: Tensor) -> Tensor:
     return add(x1, x2)
 
 
-def _wide(x: Tensor) -> Tensor:
-    return cast(x, "float32") if x.tensor_type.dtype in ("float16", "bfloat16") else x
-
-
 def add_layer_norm(
     x1: Tensor, x2: Tensor, gamma: Tensor, beta: Tensor, epsilon: float = 1e-5, additional_output: bool = False
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -65,7 +61,7 @@ def add_layer_norm(
             raise ShapeError(f"{owner}: {name} is {p.tensor_type}, expected shape {x.shape[-1:]}", loc=user_loc())
     if not isinstance(additional_output, bool):
         raise ArgumentTypeError(f"{owner}: additional_output must be a bool, got {additional_output!r}", loc=user_loc())
-    wide, own = _wide(x), x.tensor_type.dtype
+    wide, own = halves_widened(x), x.tensor_type.dtype
     mean = reduce_mean(wide, -1, True)
     centred = sub(wide, mean)
     factor = rsqrt(add(reduce_mean(square(centred), -1, True), epsilon))
@@ -86,7 +82,7 @@ def add_rms_norm(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6) -
         )
     if not 0 < epsilon <= 1:
         raise ArgumentValueError(f"{owner}: epsilon must lie in (0, 1], got {epsilon!r}", loc=user_loc())
-    wide = _wide(x)
+    wide = halves_widened(x)
     factor = rsqrt(add(reduce_mean(square(wide), tuple(range(-gamma.ndim, 0)), True), epsilon))
     return cast_to(mul(mul(wide, factor), gamma), x.tensor_type.dtype), cast_to(factor, "float32"), x
 

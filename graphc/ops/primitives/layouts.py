@@ -9,7 +9,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops import functional as F
-from graphc.ops.functional.core import call
+from graphc.ops.functional.core import call, greatest
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.scattering import with_elements
 from graphc.ops.primitives.network import pair_of
@@ -156,8 +156,7 @@ def _without_repeats(state_seq: Tensor, log_probs: Tensor, ngram_size: int) -> T
         again = F.logical_and(again, F.equal(state_seq[..., k : k + count], last))
     ends = F.cast(state_seq[..., ngram_size - 1 :], "int32")
     marks = with_elements("add", F.zeros(scores.shape, "int32"), 2, ends, F.cast(again, "int32"))
-    lowest = float(np.finfo(scores.numpy).min) if scores.dtype != "bfloat16" else -3.3895314e38
-    return F.select(F.greater(marks, 0), lowest, log_probs)
+    return F.select(F.greater(marks, 0), -greatest(scores.dtype), log_probs)
 
 
 NoRepeatNGram = declare("NoRepeatNGram", _without_repeats, ngram_size=1)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ml_dtypes import finfo
-
-from graphc.ir.types import numpy_dtype
 from graphc.ops import functional as F
 from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import greatest
 from graphc.ops.functional.cumulative import logcumsumexp
 from graphc.ops.functional.dynamic import known_number
 from graphc.ops.functional.extrema import arg_with_value, place
@@ -104,12 +102,6 @@ ArgMaxWithValue, ArgMinWithValue = (
 )
 
 
-def _lowest(dtype: str) -> float:
-    """The least finite number of a float dtype."""
-    limits: Any = finfo
-    return float(limits(numpy_dtype(dtype)).min)
-
-
 def _cumulative(name: str, scan: Any, neutral: Any) -> Any:
     """A scan from either end, with or without the element itself; `neutral` of a dtype is what comes before the first."""
 
@@ -174,7 +166,7 @@ SearchSorted = declare("SearchSorted", _search, dtype=int64, right=False)
 
 CumulativeLogsumexp = declare(
     "CumulativeLogsumexp",
-    _cumulative("CumulativeLogsumexp", logcumsumexp, _lowest),
+    _cumulative("CumulativeLogsumexp", logcumsumexp, lambda dtype: -greatest(dtype)),
     logcumsumexp.__doc__,
     exclusive=False,
     reverse=False,
