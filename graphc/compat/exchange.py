@@ -6,12 +6,7 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import Tensor
-from graphc.ops.functional import attributes
-
-
-def from_dlpack(dlpack: Any) -> Tensor:
-    """A Tensor with a copy of what a DLPack capsule, or an object with `__dlpack__`, holds; as Tensor.from_dlpack."""
-    return attributes.from_dlpack(dlpack)
+from graphc.ops.functional.attributes import from_dlpack
 
 
 def to_dlpack(tensor: Tensor) -> Any:

@@ -60,14 +60,18 @@ def _ref(cost: Array, *limits: Array, maximize: bool) -> tuple[Array, Array]:
     return row, column
 
 
+#: The kernel's columns stand in a multiple of so many, with so many arrays of columns beside the costs, and two of rows.
+_STEP, _COLUMNS, _ROWS = 16, 5, 2
+
+
 def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     cost, *limits = inputs
     rows, cols = cost.type.shape
     if not cost.type.size:
         return
     limit = limits[0] if limits else k.table(np.array(cols, np.int64))
-    least, wide = min(rows, cols), -(-max(rows, cols) // 16) * 16
-    scratch = k.temp(TensorType("float64", ((least + 5) * wide + 2 * least,)))
+    least, wide = min(rows, cols), -(-max(rows, cols) // _STEP) * _STEP
+    scratch = k.temp(TensorType("float64", ((least + _COLUMNS) * wide + _ROWS * least,)))
     k.call("assignment", (cost, limit), (scratch, *outputs), rows=rows, cols=cols, **attrs)
 
 
