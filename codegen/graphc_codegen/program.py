@@ -166,8 +166,7 @@ class UserFunction:
     """A user's function that a "custom" kernel calls: jitted by Numba, or plain Python for the checked mode only.
 
     It gets arrays, then the `constants`. It `returns` its results, or it writes them into its last arrays. Two of one `name`
-    in a program are the same function, unless they have a number in `python`: those are plain Python that the step calls back,
-    with arrays that are theirs to keep.
+    in a program are the same function, unless they have a number in `python`: those are plain Python that the step calls back.
     """
 
     name: str

@@ -56,10 +56,8 @@ def apply(function: UserFunction, called: Any, p: Params, arrays: Sequence[Array
     """
     views = [a.reshape(shape) for a, (_, shape) in zip(arrays, (*p["inputs"], *p["outputs"]), strict=True)]
     inputs, outputs = views[: len(p["inputs"])], views[len(p["inputs"]) :]
-    if function.python:
-        inputs = [x.copy() for x in inputs]
     for x in inputs:
-        x.flags.writeable = bool(function.python)
+        x.flags.writeable = False
     try:
         made = called(*inputs, *(() if function.returns else outputs), *function.constants)
     except Exception as error:
