@@ -71,7 +71,7 @@ UNREAD = {
     "dataset/dataloader/samplers.py Sampler.__init__ data_source": "bases of samplers are given it, as in MindSpore",
     "dataset/debug.py DebugHook.compute args": _ABSTRACT,
     **{f"dataset/callbacks.py DSCallback.ds_{hook} ds_run_context": _ABSTRACT for hook in _HOOKS},
-    **{f"dataset/callbacks.py WaitedDSCallback.sync_{hook}": _ABSTRACT for hook in _SYNC},
+    **{f"dataset/waited_callbacks.py WaitedDSCallback.sync_{hook}": _ABSTRACT for hook in _SYNC},
     "amp/managers.py LossScaleManager.update_loss_scale overflow": _ABSTRACT,
     "amp/managers.py FixedLossScaleManager.update_loss_scale overflow": "a fixed scale stays, whatever happens",
     "amp/scalers.py LossScaler.scale inputs": _ABSTRACT,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from graphc.dataset import text as text
     from graphc.dataset import transforms as transforms
     from graphc.dataset import vision as vision
-    from graphc.dataset.callbacks import DSCallback, WaitedDSCallback
+    from graphc.dataset.callbacks import DSCallback
     from graphc.dataset.core.dataset import Dataset
     from graphc.dataset.lines import LineReader
     from graphc.dataset.nodes.batches import BatchDataset, BatchInfo, PaddedBatchDataset
@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     )
     from graphc.dataset.sources.text import CSVDataset, TextFileDataset
     from graphc.dataset.sources.tfrecord import TFRecordDataset
+    from graphc.dataset.waited_callbacks import WaitedDSCallback
 
 #: Names by module: what reads images or starts workers is imported when it is first asked for.
 _LAZY = {
@@ -124,7 +125,8 @@ _LAZY = {
     "debug": "",
     "transforms": "",
     "vision": "",
-    "callbacks": "DSCallback WaitedDSCallback",
+    "callbacks": "DSCallback",
+    "waited_callbacks": "WaitedDSCallback",
     "core.dataset": "Dataset",
     "lines": "LineReader",
     "nodes.batches": "BatchDataset BatchInfo PaddedBatchDataset",
