@@ -378,6 +378,11 @@ def test_imports_stay_light(statement):
     assert statement.split()[1] in modules
 
 
+def test_data_sets_load_no_compiler():
+    modules = loaded("import graphc.dataset\ngraphc.dataset.NumpySlicesDataset([1])")
+    assert not modules & {"graphc.nn", "graphc.trace", "graphc.passes", "graphc.lower", "graphc.train"}
+
+
 def test_the_generators_contract_loads_nothing_of_graphc():
     assert not [m for m in loaded("import graphc_codegen.program") if m == "graphc" or m.startswith("graphc.")]
 
