@@ -60,7 +60,7 @@ class _Pool(Cell):
     def ends(self, sizes: tuple[int, ...]) -> Ends:
         """The padding (before, after) of each axis."""
         if self.pad_mode == "same":
-            return tuple(same_ends(sizes, self._each(self.kernel_size), self._each(self.stride), 1))
+            return tuple(same_ends(sizes, self._each(self.kernel_size), self._each(self.stride), 1, self._axes))
         return tuple((p, p) for p in self._each(self.padding))
 
     def extend_repr(self) -> str:

@@ -33,7 +33,7 @@ def pair(owner: str, name: str, value: Any) -> Pair:
 
 def same_pad(size: Pair, kernel: Pair, stride: Pair, dilation: Pair) -> Pad:
     """(top, bottom, left, right) for ceil(size / stride) windows; an odd element goes to the end."""
-    rows, columns = same_ends(size, kernel, stride, dilation)
+    rows, columns = same_ends(size, kernel, stride, dilation, 2)
     return *rows, *columns
 
 
@@ -184,7 +184,7 @@ def padded_ends(
 ) -> list[Any]:
     """(before, after) of the three axes."""
     if mode == "same":
-        return list(same_ends(sizes, kernel, stride, dilation))
+        return list(same_ends(sizes, kernel, stride, dilation, 3))
     if mode == "valid":
         return [(0, 0)] * 3
     return list(both_ends(owner, "padding", padding, 3))

@@ -119,7 +119,7 @@ def conv3d_transpose(
     kernel = weight.shape[2:]
     if mode == "same":
         sizes = [n * s for n, s in zip(x.shape[2:], steps, strict=True)]
-        ends = tuple(same_ends(sizes, kernel, steps, spreads))
+        ends = tuple(same_ends(sizes, kernel, steps, spreads, len(kernel)))
     else:
         parts = zip(x.shape[2:], steps, spreads, kernel, ends, extra, strict=True)
         sizes = [(n - 1) * s + d * (k - 1) + 1 - sum(e) + o for n, s, d, k, e, o in parts]

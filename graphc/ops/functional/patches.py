@@ -30,7 +30,9 @@ def patches(owner: str, x: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes
     if x.ndim != len(kernel) + 2:
         raise ShapeError(f"{owner}: x is {x.tensor_type}, expected {len(kernel) + 2} axes, [N, C, ...]", loc=user_loc())
     n, channels, *sizes = x.shape
-    ends = same_ends(sizes, kernel, stride, dilation) if padding.lower() == "same" else [(0, 0)] * len(kernel)
+    ends = (
+        same_ends(sizes, kernel, stride, dilation, len(kernel)) if padding.lower() == "same" else [(0, 0)] * len(kernel)
+    )
     w = windows_over(owner, sizes, kernel, stride, ends, dilation)
     taps = [bordered(x, [(0, 0), (0, 0), *w.ends])]
     for i in range(len(kernel)):

@@ -35,10 +35,10 @@ def both_ends(owner: str, name: str, value: Any, axes: int) -> tuple[tuple[int, 
     return tuple((p, p) for p in per_axis(owner, name, value, axes, least=0))
 
 
-def same_ends(sizes: Sequence[int], kernel: Any, stride: Any, dilation: Any) -> list[tuple[int, int]]:
-    """(before, after) of each axis for ceil(size / stride) windows; an odd element goes to the end."""
+def same_ends(sizes: Sequence[int], kernel: Any, stride: Any, dilation: Any, axes: int) -> list[tuple[int, int]]:
+    """(before, after) of each of some axes for ceil(size / stride) windows; an odd element goes to the end."""
     given = (("kernel", kernel), ("stride", stride), ("dilation", dilation))
-    checked = (per_axis("same_pad", name, value, len(sizes)) for name, value in given)
+    checked = (per_axis("same_pad", name, value, axes) for name, value in given)
     made = []
     for n, k, s, d in zip(sizes, *checked, strict=True):
         total = max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
