@@ -10,6 +10,7 @@ print(step.graph)
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,12 @@ from graphc.errors import (
 )  # fmt: skip
 from graphc.frames import clean
 from graphc.suggest import no_member
+
+if sys.platform == "win32":
+    raise ImportError(
+        "graphc: Windows is not supported: threads, processes and files work as on Linux"
+        "\n  use: Windows Subsystem for Linux (wsl --install), with Python and pip inside of it"
+    )
 
 if TYPE_CHECKING:
     from graphc import amp as amp

@@ -14,6 +14,31 @@ _MULTIPLY_BFLOAT16 = ("znver",)
 _AVX512 = ("avx512f", "avx512vl", "avx512dq", "avx512bw")
 _TILES = ("amx-tile", "amx-bf16", "avx512bf16")
 
+#: x86's word of modes, with bits for results and for operands.
+_MXCSR = (
+    ("declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)"),
+    (
+        "%saved = alloca i32",
+        "%flushing = alloca i32",
+        "call void @llvm.x86.sse.stmxcsr(ptr %saved)",
+        "%mode = load i32, ptr %saved",
+        f"%mode.flushing = or i32 %mode, {0x8040}",
+        "store i32 %mode.flushing, ptr %flushing",
+        "call void @llvm.x86.sse.ldmxcsr(ptr %flushing)",
+    ),
+    ("call void @llvm.x86.sse.ldmxcsr(ptr %saved)",),
+)
+#: ARM's, with one bit for both.
+_FPCR = (
+    ("declare i64 @llvm.aarch64.get.fpcr()", "declare void @llvm.aarch64.set.fpcr(i64)"),
+    (
+        "%mode = call i64 @llvm.aarch64.get.fpcr()",
+        f"%mode.flushing = or i64 %mode, {1 << 24}",
+        "call void @llvm.aarch64.set.fpcr(i64 %mode.flushing)",
+    ),
+    ("call void @llvm.aarch64.set.fpcr(i64 %mode)",),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -39,11 +64,16 @@ class Target:
         return self.triple.split("-")[0] in ("x86_64", "i686", "amd64")
 
     @property
+    def arm(self) -> bool:
+        """64 bits of it: Linux says aarch64, Apple arm64."""
+        return self.triple.startswith(("aarch64", "arm64"))
+
+    @property
     def pause(self) -> tuple[str, ...]:
         """The intrinsic that tells the processor that a loop waits, and the types of its arguments; maybe none."""
         if self.x86:
             return ("llvm.x86.sse2.pause",)
-        return ("llvm.aarch64.hint", "i32") if self.triple.startswith("aarch64") else ()
+        return ("llvm.aarch64.hint", "i32") if self.arm else ()
 
     @property
     def pause_call(self) -> str:
@@ -51,6 +81,26 @@ class Target:
         if not self.pause:
             return "; no way to pause is known"
         return f"call void @{self.pause[0]}({'i32 1' if len(self.pause) > 1 else ''})"
+
+    @property
+    def clock(self) -> tuple[str, str]:
+        """The declaration of the intrinsic that reads a clock of the processor which ticks evenly, and the call of it.
+
+        LLVM's own for such a clock is 0 where a processor's is not known to it, as on AArch64, whose virtual counter has a name.
+        """
+        if self.arm:
+            name = "i64 @llvm.read_register.i64"
+            return f"declare {name}(metadata)", f'call {name}(metadata !{{!"cntvct_el0"}})'
+        return "declare i64 @llvm.readcyclecounter()", "call i64 @llvm.readcyclecounter()"
+
+    @property
+    def flushing(self) -> tuple[tuple[str, ...], ...]:
+        """Lines of IR: declarations; what lets denormal operands and results count as zero from there on; what lets them be as
+        before. All empty where no way to do that is known.
+        """
+        if self.x86:
+            return _MXCSR
+        return _FPCR if self.arm else ((), (), ())
 
     @property
     def futex(self) -> int:

@@ -45,3 +45,29 @@ def test_a_loss_scaled_step_compiles(
     modules = [llvm_modules.compile_module(text, target, known) for text in rendered.modules()]
     assert len(modules) > 2
     assert all(modules)
+
+
+@pytest.mark.parametrize(
+    ("triple", "instruction"),
+    [
+        ("x86_64-unknown-linux-gnu", "rdtsc"),
+        ("aarch64-unknown-linux-gnu", "cntvct_el0"),
+        ("arm64-apple-darwin", "cntvct_el0"),
+    ],
+)
+def test_the_clock_ticks(triple: str, instruction: str) -> None:
+    """LLVM's `readsteadycounter` would be 0 on ARM, without a word."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = describe(triple, "generic", {"sse4.1": True})
+    declaration, call = target.clock
+    text = f"{declaration}\ndefine i64 @ticks() {{\n  %now = {call}\n  ret i64 %now\n}}\n"
+    with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        module.triple = triple
+        try:
+            assembly = machine(target, jit=False).emit_assembly(module)
+        except RuntimeError:
+            pytest.skip("this LLVM has no such target")
+    assert instruction in assembly.lower()

@@ -17,7 +17,6 @@ from graphc_codegen.thread_context import WORDS
 ENTRY = "graphc_entry"
 #: What the entry returns where a kernel has failed, and where a loop was interrupted.
 FAILED, INTERRUPTED = 1, 2
-_FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
 #: Held by who has Numba compile.
 COMPILING = lock()
 
@@ -169,7 +168,7 @@ def render_entry(function: Jitted, threads: int, target: Target, ends: Ends) -> 
     text: str = template("entry.ll.j2").render(
         function=function,
         entry=ENTRY if function.name == "step" else "",
-        flush=_FLUSH if target.x86 else 0,
+        flushing=target.flushing,
         threads=threads,
         stops=ends.fails,
         loops=ends.interrupts,

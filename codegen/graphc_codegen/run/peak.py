@@ -18,7 +18,7 @@ import numpy as np
 from graphc_codegen.object_code.loading import Loaded, load
 from graphc_codegen.object_code.support import compiled_once
 from graphc_codegen.target import Target, host
-from graphc_codegen.text.render import counter, template
+from graphc_codegen.text.render import template
 
 _CYCLES, _PRODUCTS, _STREAM = "graphc_cycles", "graphc_peak_products", "graphc_peak_stream"
 _PING = "graphc_ping"
@@ -164,7 +164,7 @@ def render_peak(target: Target) -> str:
         wide=target.wide,
         vector=f"<{target.lanes} x float>",
         mangled=f"v{target.lanes}f32",
-        counter=counter(target),
+        clock=target.clock,
     )
     return text
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import os
 import threading
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,50 @@ _IDLE_SPINS = 30_000
 _RUN, _WORK = "graphc_pool_run", "graphc_pool_work"
 
 
+class _Semaphores:
+    """What wakes workers of Linux: a semaphore of the C library at the address of each."""
+
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None)
+
+    def make(self, address: int) -> None:
+        """Raises CodegenError when the system has none."""
+        if self._libc.sem_init(ctypes.c_void_p(address), 0, 0):
+            raise CodegenError("this system has no semaphores to wake threads with; set GRAPHC_NUM_THREADS=1")
+
+    def wake(self, address: int) -> None:
+        self._libc.sem_post(ctypes.c_void_p(address))
+
+    def close(self) -> None:
+        """They are memory of the pool's."""
+
+
+class _Pipes:
+    """What wakes workers elsewhere, as on macOS, which has no semaphores without a name: a pipe for each, of whose ends (two words
+    of int32 at its address) a byte is read and written.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[int] = []
+
+    def make(self, address: int) -> None:
+        """Raises CodegenError when the process may open no more files."""
+        try:
+            ends = os.pipe()
+        except OSError as error:
+            self.close()
+            raise CodegenError(f"there is no pipe to wake a thread with ({error}); set GRAPHC_NUM_THREADS=1") from None
+        self._open += ends
+        (ctypes.c_int32 * 2).from_address(address)[:] = list(ends)
+
+    def wake(self, address: int) -> None:
+        os.write((ctypes.c_int32 * 2).from_address(address)[1], b"\0")
+
+    def close(self) -> None:
+        while self._open:
+            os.close(self._open.pop())
+
+
 class Pool:
     """`threads - 1` workers, started on first use and again after a fork. `address` is what contexts refer to."""
 
@@ -47,23 +92,23 @@ class Pool:
         #: What tells whether others want the CPUs, see wait.ll.j2.
         self.watch = self.address + 8 * WORDS["watch"]
         self._workers: list[threading.Thread] = []
+        self._wakes = _Semaphores() if host().futex else _Pipes()
         self.ready = False
         self._starting = lock()
         renew(self)
 
     def start(self) -> None:
-        """Start the workers. Raises CodegenError when the system has no semaphores or threads for them."""
+        """Start the workers. Raises CodegenError when the system has no threads, or nothing to wake them with."""
         with self._starting:
             if self.ready:
                 return
-            words, libc = self._memory, ctypes.CDLL(None)
+            words = self._memory
             words[:] = 0
             words[WORDS["run"]] = self._code.addresses[_RUN]
             words[WORDS["workers"]] = self.threads - 1
             words[WORDS["watch"] + 3] = apart(self.threads)
             for k in range(self.threads - 1):
-                if libc.sem_init(ctypes.c_void_p(self._semaphore(k)), 0, 0):
-                    raise CodegenError("this system has no semaphores to wake threads with; set GRAPHC_NUM_THREADS=1")
+                self._wakes.make(self._semaphore(k))
             work = self._code.function(_WORK, words=3)
             self._workers = [
                 threading.Thread(target=work, args=(self.address, k, 0), daemon=True, name=f"graphc-{k + 1}")
@@ -83,6 +128,7 @@ class Pool:
         """In the child of a fork: the workers exist no more."""
         self.ready = False
         self._workers = []
+        self._wakes.close()
 
     def stop(self) -> None:
         """End the workers, and wait for them."""
@@ -91,13 +137,14 @@ class Pool:
             self._end()
 
     def _end(self) -> None:
-        libc = ctypes.CDLL(None)
         self._memory[WORDS["stop"]] = 1
         self._memory[WORDS["round"]] += 1
         for k, worker in enumerate(self._workers):
-            libc.sem_post(ctypes.c_void_p(self._semaphore(k)))
+            self._wakes.wake(self._semaphore(k))
             if worker.ident is not None:
                 worker.join(1.0)
+        if not any(worker.is_alive() for worker in self._workers):
+            self._wakes.close()
 
     def _semaphore(self, worker: int) -> int:
         return self.address + 8 * (WORDS["first"] + WORDS["stride"] * worker + 1)

@@ -223,15 +223,10 @@ def _kernels_text(
         window_words=WINDOW_WORDS,
         words=WORDS,
         **waiting(target),
-        counter=counter(target),
+        clock=target.clock,
         counted=COUNTED,
     )
     return text
-
-
-def counter(target: Target) -> str:
-    """LLVM's intrinsic that reads a clock of the processor which ticks evenly."""
-    return "readcyclecounter" if target.x86 else "readsteadycounter"
 
 
 def waiting(target: Target) -> dict[str, Any]:

@@ -190,6 +190,15 @@ def test_a_program_for_eight_lanes_runs() -> None:
     np.testing.assert_array_equal(w, (x + 1) * x - (x + 1))
 
 
+def test_the_linker_of_other_processors_loads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ARM's objects need the linker that keeps their parts together; it bears all that a step's are made of, and damage."""
+    monkeypatch.setattr(Target, "arm", property(lambda self: True))
+    x, w = np.arange(10, dtype=np.float32), np.ones(10, np.float32)
+    compile_program(chain(), cache_dir=None).bind([w], []).run([x, np.array(False)])
+    np.testing.assert_array_equal(w, (x + 1) * x - (x + 1))
+    test_damaged_objects_do_not_load()
+
+
 OLD = describe("x86_64-unknown-linux-gnu", "nehalem", {"sse4.1": True, "sse4.2": True})
 ARM = describe("aarch64-unknown-linux-gnu", "generic", {})
 
