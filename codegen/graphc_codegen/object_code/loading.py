@@ -39,8 +39,8 @@ def load(
     import llvmlite.binding as llvm
 
     try:
-        # On ARM, code reaches what lies 4 GB from it: LLVM's newer linker puts all parts of an object next to each other, the older
-        # one where the system has room, and ends the process where that is too far away.
+        # ARM's code reaches what lies 4 GB from it. LLVM's newer linker puts all parts of an object next to each other, the older
+        # one where the system has room, and it ends the process where that is too far away.
         jit = llvm.create_lljit_compiler(machine(target), use_jit_link=target.arm)
         builder = llvm.JITLibraryBuilder().add_current_process()
         for code in objects:
