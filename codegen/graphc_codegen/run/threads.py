@@ -25,7 +25,7 @@ from graphc_codegen.text.render import template, waiting
 from graphc_codegen.thread_context import CONTEXT
 
 #: The words of a pool's memory, by name. What different threads write lies in cache lines apart. Worker k has
-#: `stride` words from `first` + k * `stride`: whether it sleeps, then what wakes it: a semaphore, or a pipe's ends.
+#: `stride` words from `first` + k * `stride`: whether it sleeps, then a semaphore to wake it, or a pipe's ends.
 WORDS = {
     "run": 0, "task": 1, "context": 2, "workers": 3, "stop": 4, "patience": 5, "lock": 8, "queue": 9, "watch": 10, "round": 16,
     "left": 24, "finished": 32, "sleepers": 33, "first": 40, "stride": 16,
@@ -54,8 +54,8 @@ class _Semaphores:
 
 
 class _Pipes:
-    """What wakes workers elsewhere, as on macOS, which has no semaphores without a name: a pipe for each, whose ends are two words
-    of int32 at its address; a byte is read and written.
+    """What wakes workers elsewhere, as on macOS, which has no semaphores without a name: a byte that goes through a pipe, whose ends
+    are two words of int32 at the address.
     """
 
     def __init__(self) -> None:
