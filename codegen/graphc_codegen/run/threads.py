@@ -54,7 +54,7 @@ class _Semaphores:
 
 
 class _Pipes:
-    """What wakes workers elsewhere, as on macOS, which has no semaphores without a name: a byte that goes through a pipe, whose ends
+    """What wakes workers elsewhere, as on macOS, which has no semaphores without a name: a byte that goes through a pipe. Its ends
     are two words of int32 at the address.
     """
 
