@@ -54,8 +54,8 @@ class _Semaphores:
 
 
 class _Pipes:
-    """What wakes workers elsewhere, as on macOS, which has no semaphores without a name: a byte that goes through a pipe. Its ends
-    are two words of int32 at the address.
+    """What wakes workers elsewhere, as on macOS, which has no semaphores without a name: a byte that goes through a pipe. Its
+    ends are two words of int32 at the address.
     """
 
     def __init__(self) -> None:
