@@ -161,13 +161,17 @@ def _target(before: list[dis.Instruction]) -> list[dis.Instruction]:
     """What computes x and k of `x[k] = v`, which come last; of `x[k] += v` they are copied first, for the item that is read."""
     if not before or before[-1].opname != "SWAP":
         return before
-    reads = ("BINARY_SUBSCR", "BINARY_SLICE")
-    at = next(
-        (j for j in range(len(before) - 2, 0, -1) if before[j].opname == "COPY" and before[j + 1].opname in reads), 0
-    )
+    at = next((j for j in range(len(before) - 2, 0, -1) if before[j].opname == "COPY" and _reads(before[j + 1])), 0)
     while at and before[at - 1].opname == "COPY":
         at -= 1
     return before[:at]
+
+
+def _reads(instruction: dis.Instruction) -> bool:
+    """Whether an item is read. From Python 3.14 on that is an operator."""
+    if instruction.opname == "BINARY_OP":
+        return instruction.argrepr == "[]"
+    return instruction.opname in ("BINARY_SUBSCR", "BINARY_SLICE")
 
 
 def _stores_outside(function: FunctionType, owner: Any, before: list[dis.Instruction], store: dis.Instruction) -> bool:

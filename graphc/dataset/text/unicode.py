@@ -1,7 +1,8 @@
-"""Properties of characters as ICU has them in MindSpore 2.10, which knows Unicode 15.1; Python 3.11 knows 14.0."""
+"""Properties of characters as ICU has them in MindSpore 2.10, which knows Unicode 15.1; Python 3.11 knows 14.0, 3.14 16.0."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -24,6 +25,14 @@ _LATER = {
     "So": "2ffc-2fff 31ef 1f6dc 1f774-1f776 1f77b-1f77f 1f7d9 1fa75-1fa77 1fa87-1fa88 1faad-1faaf 1fabb-1fabd 1fabf"
     " 1face-1facf 1fada-1fadb 1fae8 1faf7-1faf8",
 }
+#: What Unicode 16.0 added, and what it took for another category.
+_NEWER = (
+    "897 1b4e-1b4f 1b7f 1c89-1c8a 2427-2429 31e4-31e5 a7cb-a7cd a7da-a7dc 105c0-105f3 10d40-10d65 10d69-10d85 10d8e-10d8f 10ec2-10ec4"
+    " 10efc 11380-11389 1138b 1138e 11390-113b5 113b7-113c0 113c2 113c5 113c7-113ca 113cc-113d5 113d7-113d8 113e1-113e2 116d0-116e3"
+    " 11bc0-11be1 11bf0-11bf9 11f5a 13460-143fa 16100-16139 16d40-16d79 18cff 1cc00-1ccf9 1cd00-1ceb3 1e5d0-1e5fa 1e5ff 1f8b2-1f8bb"
+    " 1f8c0-1f8c1 1fa89 1fa8f 1fabe 1fac6 1fadc 1fadf 1fae9 1fbcb-1fbef"
+)
+_BEFORE = {0x1171E: "Mn"}
 #: Letters with a compatibility decomposition among them: U+1E030 and on.
 _MODIFIERS = "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ"
 _FORMS = str.maketrans({0x1E030 + k: c for k, c in enumerate(_MODIFIERS)})
@@ -42,13 +51,20 @@ def ranges_of(text: str) -> Ranges:
 
 def category(code: int) -> str:
     """The general category of a character."""
-    known = unicodedata.category(chr(code))
-    return _later().get(code, known) if known == "Cn" else known
+    kind = _others_than_pythons().get(code)
+    return unicodedata.category(chr(code)) if kind is None else kind
 
 
 @lru_cache(maxsize=1)
-def _later() -> dict[int, str]:
-    return {code: kind for kind, text in _LATER.items() for a, b in ranges_of(text) for code in range(a, b + 1)}
+def _others_than_pythons() -> dict[int, str]:
+    """What some Python has another category for, or none: that of Unicode 15.1."""
+    kinds = {**_LATER, "Cn": _NEWER}
+    return _BEFORE | {code: kind for kind, text in kinds.items() for a, b in ranges_of(text) for code in range(a, b + 1)}
+
+
+@lru_cache(maxsize=1)
+def _unknown() -> re.Pattern[str]:
+    return re.compile(f"({in_brackets(ranges_of(_NEWER))}+)")
 
 
 @lru_cache(maxsize=64)
@@ -98,22 +114,26 @@ class Changed(dict[int, str]):
 
 
 def normalized(form: str, text: str) -> str:
-    """A text in the form NFC, NFD, NFKC or NFKD."""
+    """A text in the form NFC, NFD, NFKC or NFKD. Characters that Unicode 15.1 does not know stay, and nothing goes past them."""
     if text.isascii():
         return text
-    return unicodedata.normalize(form, text.translate(_FORMS) if "K" in form else text)  # type: ignore[arg-type]
+    known, unknown = (parts := _unknown().split(text))[::2], parts[1::2]
+    made = [unicodedata.normalize(form, x.translate(_FORMS) if "K" in form else x) for x in known]  # type: ignore[arg-type]
+    return "".join(part for pair in zip(made, [*unknown, ""], strict=True) for part in pair)
 
 
 def folded(text: str) -> str:
     """Unicode's NFKC_Casefold."""
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFC", text.translate(_FOLDED))
+    return normalized("NFC", text.translate(_FOLDED))
 
 
 def _fold(code: int) -> str:
     if any(first <= code <= last for first, last in _IGNORE):
         return ""
+    if category(code) == "Cn":
+        return chr(code)
     folded_once = normalized("NFKC", unicodedata.normalize("NFD", chr(code)).casefold())
     return normalized("NFKC", folded_once.casefold())
 
