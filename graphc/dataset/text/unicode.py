@@ -27,10 +27,11 @@ _LATER = {
 }
 #: What Unicode 16.0 added, and what it took for another category.
 _NEWER = (
-    "897 1b4e-1b4f 1b7f 1c89-1c8a 2427-2429 31e4-31e5 a7cb-a7cd a7da-a7dc 105c0-105f3 10d40-10d65 10d69-10d85 10d8e-10d8f 10ec2-10ec4"
-    " 10efc 11380-11389 1138b 1138e 11390-113b5 113b7-113c0 113c2 113c5 113c7-113ca 113cc-113d5 113d7-113d8 113e1-113e2 116d0-116e3"
-    " 11bc0-11be1 11bf0-11bf9 11f5a 13460-143fa 16100-16139 16d40-16d79 18cff 1cc00-1ccf9 1cd00-1ceb3 1e5d0-1e5fa 1e5ff 1f8b2-1f8bb"
-    " 1f8c0-1f8c1 1fa89 1fa8f 1fabe 1fac6 1fadc 1fadf 1fae9 1fbcb-1fbef"
+    "897 1b4e-1b4f 1b7f 1c89-1c8a 2427-2429 31e4-31e5 a7cb-a7cd a7da-a7dc 105c0-105f3 10d40-10d65 10d69-10d85"
+    " 10d8e-10d8f 10ec2-10ec4 10efc 11380-11389 1138b 1138e 11390-113b5 113b7-113c0 113c2 113c5 113c7-113ca"
+    " 113cc-113d5 113d7-113d8 113e1-113e2 116d0-116e3 11bc0-11be1 11bf0-11bf9 11f5a 13460-143fa 16100-16139"
+    " 16d40-16d79 18cff 1cc00-1ccf9 1cd00-1ceb3 1e5d0-1e5fa 1e5ff 1f8b2-1f8bb 1f8c0-1f8c1 1fa89 1fa8f 1fabe 1fac6"
+    " 1fadc 1fadf 1fae9 1fbcb-1fbef"
 )
 _BEFORE = {0x1171E: "Mn"}
 #: Letters with a compatibility decomposition among them: U+1E030 and on.
@@ -59,7 +60,9 @@ def category(code: int) -> str:
 def _others_than_pythons() -> dict[int, str]:
     """What some Python has another category for, or none: that of Unicode 15.1."""
     kinds = {**_LATER, "Cn": _NEWER}
-    return _BEFORE | {code: kind for kind, text in kinds.items() for a, b in ranges_of(text) for code in range(a, b + 1)}
+    return _BEFORE | {
+        code: kind for kind, text in kinds.items() for a, b in ranges_of(text) for code in range(a, b + 1)
+    }
 
 
 @lru_cache(maxsize=1)
