@@ -7,11 +7,25 @@ of it is imported. Everything else of graphc asks here.
 from graphc.processes.agreement import agree, anybody, gather, share_from_first
 from graphc.processes.cut import AxisCut, Cut, StageCut, part_length
 from graphc.processes.exchange import REDUCTIONS, exchange
-from graphc.processes.groups import DATA, MODEL, WORLD, Group, create_group, destroy_group, divide, group, rank, size
+from graphc.processes.groups import (
+    DATA,
+    MODEL,
+    WORLD,
+    Group,
+    create_group,
+    destroy_group,
+    divide,
+    group,
+    is_group,
+    local,
+    rank,
+    size,
+)
 from graphc.processes.launch import is_launched, start
 from graphc.processes.watch import count_steps
 from graphc.processes.windows import FOLDED, WINDOW_BYTES
-from graphc.processes.world import local, started, waiting
+from graphc.processes.talk import Act, Talk, Work
+from graphc.processes.world import started, waiting
 
 __all__ = [
     "DATA",
@@ -20,10 +34,13 @@ __all__ = [
     "REDUCTIONS",
     "WINDOW_BYTES",
     "WORLD",
+    "Act",
     "AxisCut",
     "Cut",
     "Group",
     "StageCut",
+    "Talk",
+    "Work",
     "agree",
     "anybody",
     "count_steps",
@@ -33,6 +50,7 @@ __all__ = [
     "exchange",
     "gather",
     "group",
+    "is_group",
     "is_launched",
     "local",
     "part_length",
