@@ -17,6 +17,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: The most bytes of one message.
 _MOST = 1 << 30
+#: More bytes than MPI moves at once.
+_MUCH = 1 << 16
 #: The tag of what the calls of a group move; messages of the user's tags have the tags behind it, two each.
 _MOVED = 0
 #: Messages that have been sent and may not have come yet, with their bytes.
@@ -53,18 +55,18 @@ def _reduce(communicator: Any, x: Array, reduction: str, root: int | None) -> No
     combine = getattr(world.mpi, reduction.upper())
     for part in _cut(x):
         if root is None:
-            until(communicator.Iallreduce(world.mpi.IN_PLACE, part, combine))
+            _until(part.nbytes, communicator.Iallreduce(world.mpi.IN_PLACE, part, combine))
         elif communicator.Get_rank() == root:
-            until(communicator.Ireduce(world.mpi.IN_PLACE, part, combine, root))
+            _until(part.nbytes, communicator.Ireduce(world.mpi.IN_PLACE, part, combine, root))
         else:
-            until(communicator.Ireduce(part, None, combine, root))
+            _until(part.nbytes, communicator.Ireduce(part, None, combine, root))
 
 
 def broadcast(communicator: Any, x: Array, root: int) -> None:
     """Write x of the process `root` into that of all."""
     if communicator is not None:
         for part in _cut(x.view(np.uint8)):
-            until(communicator.Ibcast(part, root))
+            _until(part.nbytes, communicator.Ibcast(part, root))
 
 
 def exchange(communicator: Any, sent: Sequence[Array | None], received: Sequence[Array | None]) -> None:
@@ -79,13 +81,18 @@ def exchange(communicator: Any, sent: Sequence[Array | None], received: Sequence
     requests = [communicator.Irecv(part, k, _MOVED) for k in others for part in _cut(_bytes(received[k]))]
     requests += [communicator.Isend(part, k, _MOVED) for k in others for part in _cut(_bytes(sent[k]))]
     if requests:
-        until(*requests)
+        _until(sum(0 if x is None else x.nbytes for x in (*sent, *received)), *requests)
 
 
 def barrier(communicator: Any) -> None:
     """Wait until all have come here."""
     if communicator is not None:
         until(communicator.Ibarrier())
+
+
+def _until(nbytes: int, *requests: Any) -> None:
+    """Return when so much has been moved."""
+    until(*requests, hurry=nbytes > _MUCH)
 
 
 def _cut(x: Array) -> list[Array]:
@@ -105,7 +112,7 @@ class Receiving:
     """A message that may not have come yet; `said` is what the receiver takes it for."""
 
     def __init__(self, communicator: Any, peer: int, tag: int, said: str, out: Array) -> None:
-        self._said, self._peer = said, peer
+        self._said, self._peer, self._nbytes = said, peer, out.nbytes
         self._heard = np.empty(SAID, np.uint8)
         self._head = communicator.Irecv(self._heard, peer, 2 * tag + 1)
         self._parts = [communicator.Irecv(part, peer, 2 * tag + 2) for part in _cut(_bytes(out))]
@@ -124,7 +131,7 @@ class Receiving:
                     help="both must give the same shape and dtype",
                 )
             if self._parts:
-                until(*self._parts)
+                _until(self._nbytes, *self._parts)
 
 
 #: Those that have failed: MPI may still write there.

@@ -7,16 +7,18 @@ them. What need not be waited for is done by a thread, one call of a group after
 from __future__ import annotations
 
 import hashlib
+import os
 import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from graphc.errors import DisagreementError, Loc, user_loc
-from graphc.processes.world import waiting
+from graphc.processes.world import started, waiting
 
 Array = np.ndarray[Any, np.dtype[Any]]
 #: Does what a call is for, given the group's communicator (None for a process alone).
@@ -24,8 +26,8 @@ Act = Callable[[Any], None]
 
 #: Bytes of what a process says it is about to do.
 SAID = 160
-#: So many times MPI is asked without a pause; then pauses grow from the first to the second, in seconds.
-_SPINS, _PAUSE, _LONGEST = 200, 5e-5, 1e-3
+#: So long MPI is asked without a pause, in seconds, with a CPU for each process and without; how pauses begin and end then.
+_EAGER, _CROWDED, _PAUSE, _LONGEST = 1e-3, 1e-4, 2e-5, 1e-3
 
 
 class Work:
@@ -150,15 +152,27 @@ class Talk:
         )
 
 
-def until(*requests: Any) -> None:
-    """Return when MPI has done all of these. Other threads and processes may have the CPU meanwhile."""
-    turn, pause, test = 0, _PAUSE, type(requests[0]).Testall
-    left = list(requests)
+def until(*requests: Any, hurry: bool = False) -> None:
+    """Return when MPI has done all of these. Other threads and processes may have the CPU meanwhile; where they are about to
+    send much, `hurry`, pauses stay short: MPI moves data when it is asked.
+    """
+    test, left, pause = type(requests[0]).Testall, list(requests), _PAUSE
+    eager = time.monotonic() + (_CROWDED if _is_crowded() and not hurry else _EAGER)
     while not test(left):
-        turn += 1
-        time.sleep(0 if turn < _SPINS else pause)
-        if turn >= _SPINS:
-            pause = min(pause * 1.2, _LONGEST)
+        if time.monotonic() < eager:
+            os.sched_yield()
+        else:
+            time.sleep(pause)
+            if not hurry:
+                pause = min(pause * 1.2, _LONGEST)
+
+
+@cache
+def _is_crowded() -> bool:
+    """Whether processes on this machine share CPUs."""
+    world = started()
+    near = 1 if world is None else world.hosts.count(world.hosts[world.rank])
+    return near > len(os.sched_getaffinity(0))
 
 
 def spoken(said: str) -> Array:

@@ -44,9 +44,9 @@ def tensors(rank: int, ranks: Sequence[int], group: str | None) -> None:
     count, last = len(ranks), ranks[-1]
     me = ranks.index(rank)
     for dtype in DTYPES:
-        for shape in SHAPES:
+        for shape in SHAPES if dtype == "float32" else SHAPES[:1]:
             everybody = [array(value(r, shape, dtype)) for r in ranks]
-            for later in (False, True):
+            for later in (False, True) if dtype == "float32" else (len(dtype) % 2 == 0,):
                 call = {"group": group, "async_op": later}
                 x = value(rank, shape, dtype)
                 done(dist.broadcast(x, last, **call), later)
@@ -253,7 +253,7 @@ def peers(rank: int, size: int) -> None:
     """A ring in which all send first; tags; handles that are waited for in another order."""
     after, before = (rank + 1) % size, (rank - 1) % size
     for dtype in DTYPES:
-        for shape in SHAPES:
+        for shape in SHAPES if dtype == "float32" else SHAPES[:1]:
             x, y = value(rank, shape, dtype), ops.zeros_like(value(rank, shape, dtype))
             dist.send(x, after)
             assert dist.recv(y, before) == 0
