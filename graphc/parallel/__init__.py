@@ -1,10 +1,11 @@
-"""Parallel training, as far as one process goes: MindSpore's settings, and the group functions of its communication module.
-
-graphc trains in one process: it has rank 0 of 1, gradients are reduced over that one, and settings that need more raise.
-Reducing itself is an op, `graphc.ops.AllReduce`.
+"""Parallel training: MindSpore's settings, and the group functions of its communication module. A process that no launcher has
+started is rank 0 of 1. What processes tell each other are ops, such as `graphc.ops.AllReduce`, and `graphc.ops.communication`.
 """
 
 from graphc.parallel.communication import (
+    HCCL_WORLD_COMM_GROUP,
+    MCCL_WORLD_COMM_GROUP,
+    NCCL_WORLD_COMM_GROUP,
     GlobalComm,
     create_group,
     destroy_group,
@@ -45,6 +46,9 @@ from graphc.parallel.settings import (  # noqa: F401, training cells written for
 from graphc.signatures import accept
 
 __all__ = [
+    "HCCL_WORLD_COMM_GROUP",
+    "MCCL_WORLD_COMM_GROUP",
+    "NCCL_WORLD_COMM_GROUP",
     "GlobalComm",
     "Layout",
     "ParallelMode",

@@ -1,4 +1,4 @@
-"""`mindspore.communication.comm_func`: communication as functions that return what has been received. Ranks are those among all."""
+"""`mindspore.communication.comm_func`: functions that return what has been received. Ranks are those among all."""
 
 from __future__ import annotations
 

@@ -9,6 +9,9 @@ from graphc import processes
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.processes import WORLD
 
+#: What MindSpore calls the group of all processes on its kinds of devices.
+HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = processes.WORLDS
+
 
 class GlobalComm:
     """The group of all processes."""
@@ -98,6 +101,9 @@ def _no_rank(name: str, rank: int, ranks: Iterable[int]) -> ArgumentValueError:
 
 
 __all__ = [
+    "HCCL_WORLD_COMM_GROUP",
+    "MCCL_WORLD_COMM_GROUP",
+    "NCCL_WORLD_COMM_GROUP",
     "GlobalComm",
     "create_group",
     "destroy_group",

@@ -11,6 +11,7 @@ from graphc.processes.groups import (
     DATA,
     MODEL,
     WORLD,
+    WORLDS,
     Group,
     create_group,
     destroy_group,
@@ -22,9 +23,9 @@ from graphc.processes.groups import (
     size,
 )
 from graphc.processes.launch import is_launched, start
+from graphc.processes.talk import Act, Talk, Work
 from graphc.processes.watch import count_steps
 from graphc.processes.windows import FOLDED, WINDOW_BYTES
-from graphc.processes.talk import Act, Talk, Work
 from graphc.processes.world import started, waiting
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "REDUCTIONS",
     "WINDOW_BYTES",
     "WORLD",
+    "WORLDS",
     "Act",
     "AxisCut",
     "Cut",

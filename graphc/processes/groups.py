@@ -21,7 +21,7 @@ WORLD = "hccl_world_group"
 MODEL, DATA = "graphc_model_group", "graphc_data_group"
 
 #: What MindSpore calls the group of all processes on its kinds of devices.
-_WORLDS = (WORLD, "nccl_world_group", "mccl_world_group")
+WORLDS = (WORLD, "nccl_world_group", "mccl_world_group")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def group(name: str = WORLD) -> Group:
     world = started()
     if world is None:
         return Group(name, 0, (0,), 0)
-    if name in _WORLDS:
+    if name in WORLDS:
         if WORLD not in _groups:
             _add(WORLD, 0, tuple(range(world.size)), world.rank, (world.steps, world.talk), world.windows)
         return _groups[WORLD]
@@ -71,7 +71,7 @@ def group(name: str = WORLD) -> Group:
 
 def is_group(name: str) -> bool:
     """Whether this process is in a group of that name."""
-    return started() is None or name in _WORLDS or name in _groups
+    return started() is None or name in WORLDS or name in _groups
 
 
 def rank(name: str = WORLD) -> int:
@@ -113,7 +113,7 @@ def create_group(name: str, ranks: Iterable[int]) -> None:
         raise ArgumentValueError(f"create_group: {problem}", loc=user_loc())
     if world is None:
         return
-    if name in _groups or name in _WORLDS:
+    if name in _groups or name in WORLDS:
         raise ArgumentValueError(f"create_group: there is a group {name!r} already", loc=user_loc())
     if world.rank not in wanted:
         return
@@ -164,7 +164,7 @@ def _add(
 
 def destroy_group(name: str) -> None:
     """Forget a group. Its communicator stays for steps that were compiled with it. ArgumentValueError for the group of all."""
-    if name in _WORLDS and started() is not None:
+    if name in WORLDS and started() is not None:
         raise ArgumentValueError("destroy_group: the group of all processes stays", loc=user_loc())
     if started() is not None:
         group(name)

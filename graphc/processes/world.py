@@ -55,4 +55,3 @@ def waiting() -> Iterator[None]:
     finally:
         table[WORDS["waits"]] = 0
         table[WORDS["done"]] += 1
-

@@ -74,7 +74,9 @@ def tensors(rank: int, ranks: Sequence[int], group: str | None) -> None:
                 reductions(rank, ranks, dtype, shape, call, later)
 
 
-def reductions(rank: int, ranks: Sequence[int], dtype: str, shape: Sequence[int], call: dict[str, Any], later: bool) -> None:
+def reductions(
+    rank: int, ranks: Sequence[int], dtype: str, shape: Sequence[int], call: dict[str, Any], later: bool
+) -> None:
     everybody = [array(value(r, shape, dtype)) for r in ranks]
     me, last = ranks.index(rank), ranks[-1]
     for op in ("sum", "prod", "max", "min", "avg"):
@@ -139,13 +141,15 @@ def uneven(rank: int, size: int) -> None:
     back = [row[rank] for row in to]
     for call in (
         lambda out: dist.all_to_all_single(out, Tensor(sent[rank]), back, to[rank]),
-        lambda out: ops.all_to_all_v_c(out, Tensor(sent[rank]), sum(to, [])),
+        lambda out: ops.all_to_all_v_c(out, Tensor(sent[rank]), [n for row in to for n in row]),
     ):
         out = ops.zeros((sum(back), 2))
         assert call(out) is None
         same(out, np.concatenate(wanted))
     shapes = [(n, 2) for n in back]
-    made, _ = comm_func.all_to_all_with_output_shape(shapes, [Tensor(p) for p in np.split(sent[rank], np.cumsum(to[rank])[:-1])])
+    made, _ = comm_func.all_to_all_with_output_shape(
+        shapes, [Tensor(p) for p in np.split(sent[rank], np.cumsum(to[rank])[:-1])]
+    )
     for got, want in zip(made, wanted, strict=True):
         same(got, want)
     gathered, part = ops.zeros((2 * size, 3)), ops.zeros((2, 3))
@@ -386,7 +390,10 @@ def disagreements(rank: int, size: int) -> None:
     odd = rank == size - 1
     x, other = value(rank, (4,)), value(rank, (5,))
     cases: list[tuple[str, Callable[[], Any]]] = [
-        (r"rank 0: all_reduce of f32\[4\], op='sum'.*: all_reduce of f32\[5\]", lambda: dist.all_reduce(other if odd else x)),
+        (
+            r"rank 0: all_reduce of f32\[4\], op='sum'.*: all_reduce of f32\[5\]",
+            lambda: dist.all_reduce(other if odd else x),
+        ),
         (r"f32\[4\].*i32\[4\]", lambda: dist.all_reduce(x.astype(graphc.int32) if odd else x)),
         (r"op='max'", lambda: dist.all_reduce(x, "max" if odd else "sum")),
         (r"broadcast", lambda: dist.broadcast(x, 0) if odd else dist.all_reduce(x)),
@@ -403,10 +410,8 @@ def disagreements(rank: int, size: int) -> None:
         with pytest.raises(DisagreementError, match=rf"(?s)GC191.*{pattern}"):
             call()
     dist.all_reduce(other if odd else x, async_op=True)
-    with pytest.raises(DisagreementError):  # What nobody has waited for is told by the next call.
-        while True:
-            dist.all_reduce(value(rank, (1,)), async_op=True)
-            dist.barrier()
+    with pytest.raises(DisagreementError):  # What nobody has waited for is told by a later call.
+        call_on(rank)
     x = value(rank, (4,))
     dist.all_reduce(x)
     same(x, sum(value(r, (4,)).asnumpy() for r in range(size)))
@@ -422,6 +427,12 @@ def disagreements(rank: int, size: int) -> None:
         dist.recv(y, 1 - rank)
         same(y, value(1 - rank, (2, 3)).asnumpy())
     dist.barrier()
+
+
+def call_on(rank: int) -> None:
+    while True:
+        dist.all_reduce(value(rank, (1,)), async_op=True)
+        dist.barrier()
 
 
 def main() -> None:

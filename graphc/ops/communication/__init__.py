@@ -33,14 +33,15 @@ from graphc.ops.functional.collective import ReduceOp
 from graphc.ops.tensor.tensor import Tensor
 from graphc.signatures import accept
 
+#: What `graphc.ops` has of it, too: `gather` and `scatter` are others there.
 __all__ = [
-    "P2POp", "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_gather_object", "all_reduce",
-    "all_to_all", "all_to_all_single", "all_to_all_v_c", "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list",
-    "destroy_process_group", "gather", "gather_into_tensor", "gather_object", "get_backend", "get_global_rank",
-    "get_group_rank", "get_process_group_ranks", "get_rank", "get_world_size", "init_process_group", "irecv", "is_available",
-    "is_initialized", "isend", "new_group", "recv", "recv_object_list", "reduce", "reduce_scatter", "reduce_scatter_tensor",
-    "reduce_scatter_tensor_uneven", "scatter", "scatter_object_list", "scatter_tensor", "send", "send_object_list",
-    "set_comm_ops_inplace",
+    "P2POp", "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_gather_object",
+    "all_reduce", "all_to_all", "all_to_all_single", "all_to_all_v_c", "barrier", "batch_isend_irecv", "broadcast",
+    "broadcast_object_list", "destroy_process_group", "gather_into_tensor", "gather_object", "get_backend",
+    "get_global_rank", "get_group_rank", "get_process_group_ranks", "get_rank", "get_world_size",
+    "init_process_group", "irecv", "is_available", "is_initialized", "isend", "new_group", "recv", "recv_object_list",
+    "reduce", "reduce_scatter", "reduce_scatter_tensor", "reduce_scatter_tensor_uneven", "scatter_object_list",
+    "scatter_tensor", "send", "send_object_list", "set_comm_ops_inplace",
 ]  # fmt: skip
 
 #: Whether a function writes in place.
@@ -98,13 +99,21 @@ scatter_object_list = _in_place_only(objects.scatter_object_list)
 broadcast_object_list = _in_place_only(objects.broadcast_object_list)
 send_object_list, recv_object_list = _in_place_only(objects.send_object_list), _in_place_only(objects.recv_object_list)
 _in_place |= dict.fromkeys(
-    ("all_reduce", "all_gather_into_tensor", "reduce_scatter_tensor", "all_to_all", "all_to_all_single", "recv", "irecv"),
+    (
+        "all_reduce",
+        "all_gather_into_tensor",
+        "reduce_scatter_tensor",
+        "all_to_all",
+        "all_to_all_single",
+        "recv",
+        "irecv",
+    ),
     True,
 )
 
 
 def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM, group: str | None = None, async_op: bool = False) -> Any:
-    """Reduce a tensor over the processes of a group, in place: the handle, see `tensors.all_reduce`. Not in place: (tensor, handle)."""
+    """Reduce a tensor over the processes of a group: the handle, see `tensors.all_reduce`. Not in place: (tensor, handle)."""
     if _in_place["all_reduce"]:
         return tensors.all_reduce(tensor, op, group, async_op)
     return returned.all_reduce("all_reduce", tensor, op, group, async_op)
@@ -174,4 +183,4 @@ def irecv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) 
     return returned.irecv("irecv", tensor, src, group, tag)
 
 
-accept(globals(), __all__, __name__)
+accept(globals(), (*__all__, "gather", "scatter"), __name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -185,11 +186,12 @@ def splits(owner: str, name: str, given: Any, length: int, count: int) -> list[i
     if len(given) != count:
         raise ArgumentValueError(f"{owner}: {name} must have {count} sizes, got {len(given)}", loc=user_loc())
     if sum(given) != length:
-        raise ShapeError(f"{owner}: {name}={list(given)} are {sum(given)} rows, the tensor has {length}", loc=user_loc())
+        raise ShapeError(
+            f"{owner}: {name}={list(given)} are {sum(given)} rows, the tensor has {length}", loc=user_loc()
+        )
     return list(given)
 
 
 def cut(array: Array, sizes: Sequence[int]) -> list[Array]:
     """Parts of a flat array, of so many elements each."""
-    ends = np.cumsum([0, *sizes])
-    return [array[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [array[a:b] for a, b in pairwise([0, *accumulate(sizes)])]

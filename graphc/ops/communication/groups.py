@@ -83,7 +83,7 @@ def new_group(
     use_local_synchronization: bool = False,
     group_desc: Any = None,
 ) -> str:
-    """The name of a group of these processes, in the order of their ranks; by default of all. A group of the same ones is made once.
+    """The name of a group of these processes, in the order of their ranks; by default of all. Of the same ones there is one.
 
     Its processes must call it; others may, and get the name, too. MPI has no options. ArgumentValueError for ranks that are no
     distinct numbers of processes.

@@ -121,6 +121,4 @@ def all_to_all(
     dtype = given[0].tensor_type.dtype
     of_type(owner, "output_tensor_list[0]", outs[0], TensorType(dtype, outs[0].shape))
     rooms = [Room(out) for out in outs]
-    return exchanged(
-        found, f"{owner} of {dtype}", [flat(x) for x in given], [r.array for r in rooms], rooms, async_op
-    )
+    return exchanged(found, f"{owner} of {dtype}", [flat(x) for x in given], [r.array for r in rooms], rooms, async_op)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graphc import processes
 from graphc.errors import DTypeError, user_loc
 from graphc.ops.communication.checks import CommHandle
@@ -60,5 +58,5 @@ def _mean(total: Tensor, op: str, group: str) -> Tensor:
         return total
     if not total.tensor_type.is_float and not total.tensor_type.is_complex:
         raise DTypeError(f"op='avg' of {total.tensor_type} has no place in a compiled step", loc=user_loc())
-    made: Any = div(total, processes.size(group))
+    made: Tensor = div(total, processes.size(group))
     return made

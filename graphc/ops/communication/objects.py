@@ -101,7 +101,7 @@ def recv_object_list(object_list: list[Any], src: int = 0, group: str | None = N
     moves.Receiving(communicator, peer, 0, _how_long(len(given)), size).wait()
     data = np.empty(int(size[0]), np.uint8)
     moves.Receiving(communicator, peer, 0, "objects", data).wait()
-    object_list[:] = pickle.loads(data)
+    object_list[:] = pickle.loads(data.tobytes())
     return 0
 
 
@@ -147,4 +147,4 @@ def _exchanged(found: Group, said: str, sent: Sequence[Array | None]) -> list[An
         moves.exchange(communicator, sent, received)
 
     run(found, said, act, async_op=False)
-    return [None if data is None else pickle.loads(data) for data in received]
+    return [None if data is None else pickle.loads(data.tobytes()) for data in received]

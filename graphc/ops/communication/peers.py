@@ -1,4 +1,4 @@
-"""What one process sends to another. Ranks are those among all processes; messages of one tag arrive in the order they were sent."""
+"""What one process sends to another. Ranks are those among all; messages of a tag arrive in the order they were sent in."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Communication of one tensor of each process, written into tensors that are given. Ranks are those among all processes.
 
 Each returns None, or with `async_op` a handle whose `wait()` returns when it is done; until then neither what is sent nor what is
-written may be used. Errors of all: ArgumentTypeError and ArgumentValueError for arguments, ShapeError and DTypeError for tensors that
-do not go together, DisagreementError GC191 where the processes of the group do not make the same call.
+written may be used. Errors of all: ArgumentTypeError and ArgumentValueError for arguments, ShapeError and DTypeError for tensors
+that do not go together, DisagreementError GC191 where the processes of the group do not make the same call.
 """
 
 from __future__ import annotations
@@ -316,9 +316,7 @@ def _nbytes(arrays: Sequence[Array | None]) -> list[int]:
     return [0 if x is None else x.nbytes for x in arrays]
 
 
-def reduced(
-    found: Any, said: str, parts: Sequence[Array], out: Tensor, op: str, async_op: bool
-) -> CommHandle | None:
+def reduced(found: Any, said: str, parts: Sequence[Array], out: Tensor, op: str, async_op: bool) -> CommHandle | None:
     """Let each process of a group get its part, reduced over them."""
     room = Room(out)
 
