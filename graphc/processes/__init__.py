@@ -4,6 +4,7 @@ MPI starts them (`mpiexec -n 4 python train.py`) and carries what they say, by m
 of it is imported. Everything else of graphc asks here.
 """
 
+from graphc.processes import moves
 from graphc.processes.agreement import agree, anybody, gather, share_from_first
 from graphc.processes.cut import AxisCut, Cut, StageCut, part_length
 from graphc.processes.exchange import REDUCTIONS, exchange
@@ -55,6 +56,7 @@ __all__ = [
     "is_group",
     "is_launched",
     "local",
+    "moves",
     "part_length",
     "rank",
     "share_from_first",

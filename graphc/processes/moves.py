@@ -1,5 +1,5 @@
-"""What travels in the calls of a group, by MPI, of arrays that are flat and contiguous. Nothing of it is checked here: `Talk.call`
-has agreed on it before. A communicator that is None is that of a process alone.
+"""What travels in the calls of a group, by MPI, of arrays that are flat and contiguous. Nothing of it is checked here:
+`Talk.call` has agreed on it before. A communicator that is None is that of a process alone.
 """
 
 from __future__ import annotations

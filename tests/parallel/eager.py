@@ -1,5 +1,5 @@
-"""What several processes tell each other by the functions of `mint.distributed`, `ops.communication` and `comm_func`: the program that
-test_eager.py starts. Every process computes all processes' tensors, and with NumPy what must come out.
+"""What several processes tell each other by the functions of `mint.distributed`, `ops.communication` and `comm_func`: the program
+that test_eager.py starts. Every process computes all processes' tensors, and with NumPy what must come out.
 """
 
 from __future__ import annotations
@@ -405,6 +405,9 @@ def disagreements(rank: int, size: int) -> None:
             lambda: dist.all_to_all_single(ops.zeros(size), ops.zeros(size + 1), [1] * size, [2] + [1] * (size - 1)),
         ),
         (r"all_reduce", lambda: dist.all_reduce(other if odd else x, async_op=True).wait()),
+        (r"primitive all_gather of f32\[4\]", lambda: ops.AllGather()(other if odd else x)),
+        (r"primitive all_reduce of f32\[4\]", lambda: ops.AllReduce()(x.astype(graphc.int32) if odd else x)),
+        (r"primitive", lambda: ops.AllReduce()(x) if odd else dist.all_reduce(x)),
     ]
     for pattern, call in cases:
         with pytest.raises(DisagreementError, match=rf"(?s)GC191.*{pattern}"):
@@ -422,6 +425,9 @@ def disagreements(rank: int, size: int) -> None:
         dist.send(value(rank, (1 << 18,)), 1 - rank)
         with pytest.raises(DisagreementError):
             dist.recv(ops.zeros(7), 1 - rank)
+        ops.Send(5, 1 - rank)(value(rank, (2,)))
+        with pytest.raises(DisagreementError, match="has sent 8 bytes, expected 16"):
+            ops.Receive(5, 1 - rank, [4], graphc.float32)()
         y = ops.zeros((2, 3))
         dist.send(value(rank, (2, 3)), 1 - rank)
         dist.recv(y, 1 - rank)

@@ -138,9 +138,8 @@ def barrier(group: str | None = None) -> None:
     if dispatch.recorder.get() is not None and not getattr(dispatch.recorder.get(), "immediate", False):
         raise TraceError("barrier has no place in a compiled step: its collectives wait for each other", loc=user_loc())
     found = processes.group(WORLD if group is None else group)
-    if found.size > 1:
-        with processes.waiting():
-            found.communicator.Barrier()
+    if found.talk is not None:
+        found.talk.call("barrier", processes.moves.barrier)
 
 
 class ReduceOp:
