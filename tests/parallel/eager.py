@@ -179,6 +179,18 @@ def memory(rank: int, size: int) -> None:
     same(w, np.full((2, 2), size))
     out, x = ops.zeros((3, size)), value(rank, (3,))
     dist.all_gather_into_tensor(out.reshape(-1), x)
+    x = value(rank, (size, 2))  # Both what is sent and what is received.
+    dist.all_to_all_single(x, x)
+    same(x, np.stack([value(r, (size, 2)).asnumpy()[rank] for r in range(size)]))
+    x = value(rank, (size, 2))
+    dist.all_gather_into_tensor(x.reshape(-1), x[rank])
+    same(x, np.stack([value(r, (size, 2)).asnumpy()[r] for r in range(size)]))
+    x = value(rank, (size, 2))
+    dist.reduce_scatter_tensor(x[(rank + 1) % size].reshape(1, 2), x)
+    same(x[(rank + 1) % size], np.sum([value(r, (size, 2)).asnumpy()[rank] for r in range(size)], 0))
+    xs = [value(rank, (2,), first=k) for k in range(size)]
+    dist.scatter(xs[-1], xs)  # What the last process gets is what the first one writes.
+    same(xs[-1], value(0, (2,), first=rank).asnumpy())
     nothing = Tensor(np.zeros((0, 4), np.float32))
     dist.all_to_all_single(nothing, nothing)
 
@@ -211,7 +223,7 @@ def groups(rank: int, size: int) -> None:
     for ranks in ([], [0, 0], [size], [-1]):
         with pytest.raises(graphc.ArgumentValueError, match="rank_ids must be distinct numbers"):
             dist.new_group(ranks)
-    if size > 2 and rank:
+    if size > 2 and rank in (1, 2):
         create_group("back", [2, 1])
         assert (get_local_rank("back"), get_local_rank_size("back")) == (2 - rank, 2)
         tensors(rank, [2, 1], "back")

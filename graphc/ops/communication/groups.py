@@ -11,7 +11,8 @@ from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.communication.checks import name_of, whole
 from graphc.processes import WORLD
 
-_begun = False
+#: Whether `init_process_group` has been called, and not `destroy_process_group` after it; None: neither.
+_begun: bool | None = None
 #: The groups that `new_group` has made, in all processes alike, and who is in them.
 _made: dict[str, tuple[int, ...]] = {}
 
@@ -22,8 +23,8 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """Whether `init_process_group` has been called."""
-    return _begun
+    """Whether this process has joined the others, by `init_process_group` or otherwise."""
+    return processes.started() is not None if _begun is None else _begun
 
 
 def init_process_group(

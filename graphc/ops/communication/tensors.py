@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir import TensorType
 from graphc.ops.communication import nodes
@@ -303,13 +305,22 @@ def exchanged(
     async_op: bool,
 ) -> CommHandle | None:
     """Let each process of a group send arrays to the others, into rooms of theirs."""
+    given = _apart(sent, received, found.rank)
 
     def act(communicator: Any) -> None:
-        moves.exchange(communicator, sent, received)
+        moves.exchange(communicator, given, received)
         for room in rooms:
             room.settle()
 
     return run(found, said, act, async_op, _nbytes(sent), _nbytes(received))
+
+
+def _apart(sent: Sequence[Array | None], received: Sequence[Array | None], here: int) -> list[Array | None]:
+    """What is sent, apart from memory that is written meanwhile. What this process sends to itself may stay where it lies."""
+    own, out = sent[here], received[here]
+    stays = own is not None and out is not None and own.ctypes.data == out.ctypes.data
+    written = [x for k, x in enumerate(received) if x is not None and not (stays and k == here)]
+    return [x.copy() if x is not None and any(np.may_share_memory(x, w) for w in written) else x for x in sent]
 
 
 def _nbytes(arrays: Sequence[Array | None]) -> list[int]:
@@ -319,9 +330,13 @@ def _nbytes(arrays: Sequence[Array | None]) -> list[int]:
 def reduced(found: Any, said: str, parts: Sequence[Array], out: Tensor, op: str, async_op: bool) -> CommHandle | None:
     """Let each process of a group get its part, reduced over them."""
     room = Room(out)
+    written: list[Array | None] = [None] * found.size
+    written[found.rank] = room.array
+    given = _apart(parts, written, found.rank)
 
     def act(communicator: Any) -> None:
-        for k, part in enumerate(parts):
+        for k, part in enumerate(given):
+            assert part is not None
             if k == found.rank:
                 room.array[...] = part
             moves.reduce(communicator, room.array if k == found.rank else part, op, k)
