@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _MOST = 1 << 30
 #: More bytes than MPI moves at once.
 _MUCH = 1 << 16
+#: Bytes ahead of a message: what it is, and how many bytes it has.
+_HEAD = SAID + 8
 #: The tag of what the calls of a group move; messages of the user's tags have the tags behind it, two each.
 _MOVED = 0
 #: Messages that have been sent and may not have come yet, with their bytes.
@@ -109,38 +112,56 @@ def _bytes(x: Array | None) -> Array:
 
 
 class Receiving:
-    """A message that may not have come yet; `said` is what the receiver takes it for."""
+    """A message that may not have come yet; `said` is what the receiver takes it for.
+
+    What a message is comes ahead of it, so that another one than was expected is taken in full and does no harm to those behind.
+    """
 
     def __init__(self, communicator: Any, peer: int, tag: int, said: str, out: Array) -> None:
-        self._said, self._peer, self._nbytes = said, peer, out.nbytes
-        self._heard = np.empty(SAID, np.uint8)
-        self._head = communicator.Irecv(self._heard, peer, 2 * tag + 1)
-        self._parts = [communicator.Irecv(part, peer, 2 * tag + 2) for part in _cut(_bytes(out))]
+        self._communicator, self._peer, self._tag = communicator, peer, tag
+        self._said, self._out = said, _bytes(out)
+        self._head = np.empty(_HEAD, np.uint8)
+        self._request = communicator.Irecv(self._head, peer, 2 * tag + 1)
+        #: What the other has said, when that has come.
+        self._told: str | None = None
+        self._fits = False
+        self._line = _lines.setdefault((id(communicator), peer, tag), deque())
+        self._line.append(self)
 
     def wait(self) -> None:
-        """Return when it has come. DisagreementError if it is another one than was expected."""
+        """Return when it has come, behind those that were sent before. DisagreementError if it is another one than expected."""
         with waiting():
-            until(self._head)
-            told = text_of(self._heard)
-            if told != text_of(spoken(self._said)):
-                _lost.append(self)
-                raise DisagreementError(
-                    "what is sent is not what is received",
-                    loc=user_loc(),
-                    details=[f"rank {self._peer} of the group sends: {told}", f"this one receives: {self._said}"],
-                    help="both must give the same shape and dtype",
-                )
-            if self._parts:
-                _until(self._nbytes, *self._parts)
+            while self._told is None:
+                self._line[0]._take()
+                self._line.popleft()
+        if not self._fits:
+            raise DisagreementError(
+                "what is sent is not what is received",
+                loc=user_loc(),
+                details=[f"rank {self._peer} of the group sends: {self._told}", f"this one receives: {self._said}"],
+                help="both must give the same shape and dtype",
+            )
+
+    def _take(self) -> None:
+        """Wait for the message, and write it where it belongs."""
+        until(self._request)
+        told, size = text_of(self._head[:SAID]), int(self._head[SAID:].view(np.int64)[0])
+        self._fits = told == text_of(spoken(self._said)) and size == self._out.size
+        out = self._out if self._fits else np.empty(size, np.uint8)
+        parts = [self._communicator.Irecv(part, self._peer, 2 * self._tag + 2) for part in _cut(out)]
+        if parts:
+            _until(size, *parts)
+        self._told = told
 
 
-#: Those that have failed: MPI may still write there.
-_lost: list[Receiving] = []
+#: Messages that are expected from a process by a tag, in the order that they come in.
+_lines: dict[tuple[int, int, int], deque[Receiving]] = {}
 
 
 def send(communicator: Any, peer: int, tag: int, said: str, x: Array) -> None:
     """Begin to send a copy of x to a process, which receives it by the same tag: the others may send first, too."""
     _going[:] = [(request, sent) for request, sent in _going if not request.Test()]
-    head, data = spoken(said), _bytes(x).copy()
+    data = _bytes(x).copy()
+    head = np.concatenate([spoken(said), np.array([data.size], np.int64).view(np.uint8)])
     _going.append((communicator.Isend(head, peer, 2 * tag + 1), head))
     _going.extend((communicator.Isend(part, peer, 2 * tag + 2), part) for part in _cut(data))

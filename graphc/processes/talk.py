@@ -42,15 +42,20 @@ class Work:
         self._error = error
         self._ended.set()
 
+    @property
+    def has_ended(self) -> bool:
+        return self._ended.is_set()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing more to be told of it."""
+        return self.has_ended and self._error is None
+
     def wait(self) -> None:
         """Return when it is done. Raises what it has failed with, once."""
-        if not self._ended.is_set():
+        if not self.has_ended:
             with waiting():
                 self._ended.wait()
-        self.tell()
-
-    def tell(self) -> None:
-        """Raise what it has failed with by now, unless that has been raised."""
         error, self._error = self._error, None
         if error is not None:
             raise error
@@ -75,31 +80,36 @@ class Talk:
         of them and wants from each, if that is more than `said` tells. later: return at once, the work is under way.
 
         DisagreementError, in all of them, if they do not mean the same; the work raises it where there is one. So is an error
-        of an earlier work that nobody has waited for.
+        of an earlier work that nobody has waited for, by the next call that returns when it is done: that is the same in all.
         """
-        self._settle()
-        if not later and not self._open:
+        self._open = [work for work in self._open if not work.is_done]
+        if later:
+            return self._begin(said, act, sends, receives)
+        if all(work.has_ended for work in self._open):
             with waiting(), self._order:
                 self._agree(said, sends, receives, None)
                 act(self.communicator)
-            return None
-        loc = user_loc()
+        else:
+            self._begin(said, act, sends, receives).wait()
+        for work in self._open:
+            work.wait()
+        return None
+
+    def _begin(self, said: str, act: Act, sends: Sequence[int], receives: Sequence[int]) -> Work:
+        """The thread does it when it has done what it is to do before."""
+        loc, work = user_loc(), Work()
 
         def do() -> None:
             with self._order:
                 self._agree(said, sends, receives, loc)
                 act(self.communicator)
 
-        work = Work()
         self._open.append(work)
         self._later.put((work, do))
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, daemon=True, name="graphc-talk")
             self._thread.start()
-        if later:
-            return work
-        work.wait()
-        return None
+        return work
 
     def _run(self) -> None:
         while True:
@@ -110,13 +120,6 @@ class Talk:
                 work.end(error)
             else:
                 work.end()
-
-    def _settle(self) -> None:
-        """Forget works that have ended, and raise what one of them has failed with."""
-        ended = [work for work in self._open if work._ended.is_set()]
-        self._open = [work for work in self._open if not work._ended.is_set()]
-        for work in ended:
-            work.tell()
 
     def _agree(self, said: str, sends: Sequence[int], receives: Sequence[int], loc: Loc | None) -> None:
         """DisagreementError unless all say the same, and each wants what the others send."""
