@@ -159,7 +159,7 @@ def _add(
     add_group(number, int(world.mpi._handleof(communicator)))
     if windows:
         add_windows(number, place, windows)
-    _groups[name] = Group(name, number, ranks, place, communicator, bool(windows), Talk(talk, ranks, place))
+    _groups[name] = Group(name, number, ranks, place, communicator, bool(windows), Talk(talk, ranks))
 
 
 def destroy_group(name: str) -> None:

@@ -43,30 +43,30 @@ class Work:
         self._ended.set()
 
     @property
-    def has_ended(self) -> bool:
-        return self._ended.is_set()
-
-    @property
     def is_done(self) -> bool:
         """Whether there is nothing more to be told of it."""
-        return self.has_ended and self._error is None
+        return self._ended.is_set() and self._error is None
+
+    def block(self) -> None:
+        """Return when it is done, or has failed."""
+        self._ended.wait()
 
     def wait(self) -> None:
         """Return when it is done. Raises what it has failed with, once."""
-        if not self.has_ended:
+        if not self._ended.is_set():
             with waiting():
-                self._ended.wait()
+                self.block()
         error, self._error = self._error, None
         if error is not None:
             raise error
 
 
 class Talk:
-    """The calls of one group in this process, of the number `rank` in it. `ranks` are those of its processes among all."""
+    """The calls of one group in this process. `ranks` are those of its processes among all."""
 
-    def __init__(self, communicator: Any, ranks: tuple[int, ...], rank: int) -> None:
+    def __init__(self, communicator: Any, ranks: tuple[int, ...]) -> None:
         self.communicator = communicator
-        self._ranks, self._rank = ranks, rank
+        self._ranks = ranks
         self._order = threading.Lock()
         self._later: queue.SimpleQueue[tuple[Work, Callable[[], None]]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -85,12 +85,12 @@ class Talk:
         self._open = [work for work in self._open if not work.is_done]
         if later:
             return self._begin(said, act, sends, receives)
-        if all(work.has_ended for work in self._open):
-            with waiting(), self._order:
+        with waiting():
+            for work in self._open:
+                work.block()
+            with self._order:
                 self._agree(said, sends, receives, None)
                 act(self.communicator)
-        else:
-            self._begin(said, act, sends, receives).wait()
         for work in self._open:
             work.wait()
         return None
@@ -120,6 +120,7 @@ class Talk:
                 work.end(error)
             else:
                 work.end()
+            del work, do  # And the tensors that they hold.
 
     def _agree(self, said: str, sends: Sequence[int], receives: Sequence[int], loc: Loc | None) -> None:
         """DisagreementError unless all say the same, and each wants what the others send."""
