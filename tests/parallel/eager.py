@@ -4,8 +4,10 @@ that test_eager.py starts. Every process computes all processes' tensors, and wi
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -450,11 +452,47 @@ def disagreements(rank: int, size: int) -> None:
     dist.barrier()
 
 
+def recorded(rank: int, size: int) -> None:
+    """What MindSpore gives the first of two processes: tests/data/ms_distributed.py."""
+    if rank > 1:
+        return
+    file = Path(__file__).parents[1] / "data" / "ms_distributed.json"
+    theirs = json.loads(file.read_text(encoding="utf-8"))
+    pair, ours = dist.new_group([1, 0]), {}
+
+    def given(rank: int, first: int = 0) -> Tensor:
+        return Tensor(np.array([[3, -7, 2], [5, 1, -4]], np.float32) + 3 * rank + first).astype(dtype)
+
+    def shown(x: Tensor) -> list[Any]:
+        return [str(x.dtype), x.astype("float32").asnumpy().tolist()]
+
+    for dtype in ("float32", "float16", "bfloat16", "int8", "int32", "int64"):
+        for op in ("sum", "prod", "max", "min", "avg"):
+            x = given(rank)
+            ours[f"all_reduce {op} {dtype}"] = [dist.all_reduce(x, op, pair), shown(x)]
+        x = given(rank)
+        ours[f"broadcast {dtype}"] = [dist.broadcast(x, 1, pair), shown(x)]
+        outs = [given(9), given(9)]
+        ours[f"all_gather {dtype}"] = [dist.all_gather(outs, given(rank), pair), [shown(o) for o in outs]]
+        ours[f"gather {dtype}"] = [dist.gather(given(rank), outs, 0, pair), [shown(o) for o in outs]]
+        ours[f"scatter {dtype}"] = [dist.scatter(x, [given(rank, 10), given(rank, 20)], 1, pair), shown(x)]
+    ours["groups"] = [
+        dist.get_rank(pair),
+        dist.get_world_size(pair),
+        dist.get_process_group_ranks(pair),
+        dist.get_group_rank(pair, 1),
+        dist.get_global_rank(pair, 1),
+        dist.get_rank("none of them"),
+        dist.get_world_size("none of them"),
+    ]
+    assert rank == 1 or ours == theirs, [(k, v, theirs[k]) for k, v in ours.items() if v != theirs[k]]
+
+
 def main() -> None:
     dist.init_process_group()
     rank, size = dist.get_rank(), dist.get_world_size()
     tensors(rank, list(range(size)), None)
-    for part in (uneven, memory, groups, objects, peers, switched, traced, disagreements):
+    for part in (recorded, uneven, memory, groups, objects, peers, switched, traced, disagreements):
         part(rank, size)
     print(f"done {rank}", flush=True)
 
