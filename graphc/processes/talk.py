@@ -77,13 +77,14 @@ class Talk:
         self, said: str, act: Act, sends: Sequence[int] = (), receives: Sequence[int] = (), later: bool = False
     ) -> Work | None:
         """Do what all processes of the group have said the same of. sends, receives: how many bytes this one sends to each
-        of them and wants from each, if that is more than `said` tells. later: return at once, the work is under way.
+        of them and wants from each, if that is more than `said` tells. later: return at once, the work is under way (or done,
+        where MPI lets only one thread in).
 
         DisagreementError, in all of them, if they do not mean the same; the work raises it where there is one. So is an error
         of an earlier work that nobody has waited for, by the next call that returns when it is done: that is the same in all.
         """
         self._open = [work for work in self._open if not work.is_done]
-        if later:
+        if later and _takes_threads():
             return self._begin(said, act, sends, receives)
         with waiting():
             for work in self._open:
@@ -169,6 +170,13 @@ def until(*requests: Any, hurry: bool = False) -> None:
             time.sleep(pause)
             if not hurry:
                 pause = min(pause * 1.2, _LONGEST)
+
+
+@cache
+def _takes_threads() -> bool:
+    """Whether several threads may call MPI."""
+    world = started()
+    return world is not None and bool(world.mpi.Query_thread() >= world.mpi.THREAD_MULTIPLE)
 
 
 @cache
