@@ -91,13 +91,8 @@ UNREAD = {
     **{f"compat/gradients.py _Function.setup_context {n}": _ABSTRACT for n in ("ctx", "inputs", "output")},
     "compat/gradients.py _Function.set_materialize_grads value": "gradients are zeros where nothing depends on a result",
     "compat/gradients.py _no_grad.__exit__ exc": _SHAPE,
-    **dict.fromkeys(
-        (
-            "ops/communication/tensors.py barrier device_ids",
-            *(f"ops/communication/objects.py {n}_object_list device" for n in ("broadcast", "send", "recv")),
-        ),
-        _HOW,
-    ),
+    "ops/communication/tensors.py barrier device_ids": _HOW,
+    **{f"ops/communication/objects.py {n}_object_list device": _HOW for n in ("broadcast", "send", "recv")},
     **{f"compat/native_amp.py create_amp_strategy {n}": "it refuses all" for n in ("args", "kwargs")},
     "compat/modules.py _Finder.find_spec path": _SHAPE,
     "compat/modules.py _Finder.find_spec target": _SHAPE,
