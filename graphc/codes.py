@@ -48,7 +48,7 @@ CODES: dict[str, str] = {
     "GC184": "A step, or a value, needs more memory than can be had.",
     "GC185": "A part of graphc failed in a way that it does not expect: a bug, or arguments that nobody has tried.",
     "GC190": "A checkpoint does not match.",
-    "GC191": "The processes of a training disagree: they have made different graphs, or have different numbers of batches.",
+    "GC191": "Processes disagree: they have made different graphs or calls, or have different numbers of batches.",
     "GC192": "The record of a training run is not what `graphc report` reads.",
     "GC193": "A step, or a node of it, cannot be written in the form that an export is asked for.",
     "GC200": "A data set's source or transform, a function of the user's, raised an exception.",

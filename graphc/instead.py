@@ -13,6 +13,7 @@ def _names(use: str, names: str) -> dict[str, str]:
 
 
 _GROUPS = "use graphc.parallel, ops.AllReduce and the like, and nn.DistributedGradReducer (docs/parallel.md)"
+_MPI = "use mpiexec, which starts the processes and tells them about each other (docs/parallel.md)"
 _COMPILED = "use the function written out: the compiler fuses it"
 _GENERATED = "use @ops.custom for a kernel of your own (docs/custom-ops.md)"
 _PYTHON = "use Python's own statement inside construct: it is traced"
@@ -29,16 +30,14 @@ OPS = {
     # ---- more than one process
     **_names(
         _GROUPS,
-        "AllGatherV AlltoAllV AlltoAllVC BatchISendIRecv CollectiveGather"
-        " CollectiveScatter NeighborExchange NeighborExchangeV2 P2POp Pull Push ReduceScatterV"
-        " Reshard TCPStore _AllSwap all_gather all_gather_into_tensor all_gather_into_tensor_uneven all_gather_matmul"
-        " all_gather_object all_to_all all_to_all_single all_to_all_v_c barrier batch_isend_irecv broadcast"
-        " broadcast_object_list destroy_process_group distribute gather_into_tensor gather_object get_backend"
-        " get_global_rank get_group_rank get_process_group_ranks get_rank get_world_size init_process_group irecv"
-        " is_available is_initialized isend matmul_reduce_scatter new_group recv recv_object_list reduce reduce_scatter"
-        " reduce_scatter_tensor reduce_scatter_tensor_uneven reshard ring_attention_update scatter_object_list"
-        " scatter_tensor send send_object_list set_comm_ops_inplace MoveTo move_to",
+        "NeighborExchange NeighborExchangeV2 Pull Push Reshard _AllSwap all_gather_matmul distribute matmul_reduce_scatter"
+        " reshard ring_attention_update MoveTo move_to",
     ),
+    **_names(
+        "use the functions of ops.communication, which take parts of unequal sizes (docs/parallel.md)",
+        "AllGatherV AlltoAllV AlltoAllVC BatchISendIRecv CollectiveGather CollectiveScatter ReduceScatterV",
+    ),
+    "TCPStore": _MPI,
     # ---- kernels of one device
     **_names(
         "use ops.softmax(q k^T) v: the compiler fuses it",
@@ -246,10 +245,7 @@ PROFILER = _names(
     "AicoreMetrics DynamicProfilerMonitor EnvProfiler ExportType HostSystem _ExperimentalConfig mstx profile schedule"
     " tensorboard_trace_handler",
 )
-PARALLEL = _names(
-    "use GlobalComm.WORLD_COMM_GROUP: all processes are one group",
-    "HCCL_WORLD_COMM_GROUP MCCL_WORLD_COMM_GROUP NCCL_WORLD_COMM_GROUP get_comm_name get_process_group_ranks",
-)
+PARALLEL = {"get_comm_name": "use the name of the group: MPI has no other"}
 
 #: What of `mindspore.graph` and `mindspore.utils` is left out.
 GRAPH = {
@@ -287,6 +283,8 @@ INSTEAD: dict[str, dict[str, str]] = {
     "graphc.compat.boost": BOOST,
     "graphc.compat.lacking": PROFILER,
     "graphc.parallel": PARALLEL,
+    "graphc.compat.mint_distributed": {"TCPStore": _MPI},
+    "graphc.ops.communication": {"TCPStore": _MPI},
     "graphc.graph": GRAPH,
     "graphc.utils": UTILS,
     "graphc.nn": NN,

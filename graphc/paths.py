@@ -295,6 +295,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.communication": _PARALLEL,
     "mindspore.communication.management": _PARALLEL,
     "mindspore.communication._comm_helper": (*_PARALLEL, "graphc.compat.comm_helper"),
+    **dict.fromkeys(("mindspore.ops.communication", "mindspore.ops.function.comm_func"), ("graphc.ops.communication",)),
     "mindspore.communication.comm_func": ("graphc.parallel.comm_func",),
     "mindspore.parallel": _PARALLEL,
     "mindspore.parallel.auto_parallel": ("graphc.compat.auto_parallel",),

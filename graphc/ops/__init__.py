@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from graphc.frames import clean
+from graphc.ops import communication, functional, gradients, primitives
 from graphc.ops import declared as declared
-from graphc.ops import functional, gradients, primitives
+from graphc.ops.communication import *
 from graphc.ops.functional import *
 from graphc.ops.gradients import *
 from graphc.ops.primitives import *
@@ -21,7 +22,8 @@ from graphc.suggest import no_member
 
 if not TYPE_CHECKING:
     _OWN = ("Parameter", "ParameterTuple", "RowTensor", "Tensor", "custom", "mutable")
-    __all__ = list(dict.fromkeys((*_OWN, *functional.__all__, *gradients.__all__, *primitives.__all__)))
+    _PARTS = (functional, gradients, primitives, communication)
+    __all__ = list(dict.fromkeys((*_OWN, *(name for part in _PARTS for name in part.__all__))))
     accept(globals(), __all__, __name__)
 
     def __getattr__(name: str) -> Any:

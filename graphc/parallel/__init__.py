@@ -1,10 +1,11 @@
-"""Parallel training, as far as one process goes: MindSpore's settings, and the group functions of its communication module.
-
-graphc trains in one process: it has rank 0 of 1, gradients are reduced over that one, and settings that need more raise.
-Reducing itself is an op, `graphc.ops.AllReduce`.
+"""Parallel training: MindSpore's settings, and the group functions of its communication module. A process that no launcher has
+started is rank 0 of 1. What processes tell each other are ops, such as `graphc.ops.AllReduce`, and `graphc.ops.communication`.
 """
 
 from graphc.parallel.communication import (
+    HCCL_WORLD_COMM_GROUP,
+    MCCL_WORLD_COMM_GROUP,
+    NCCL_WORLD_COMM_GROUP,
     GlobalComm,
     create_group,
     destroy_group,
@@ -12,6 +13,7 @@ from graphc.parallel.communication import (
     get_group_size,
     get_local_rank,
     get_local_rank_size,
+    get_process_group_ranks,
     get_rank,
     get_world_rank_from_group_rank,
     init,
@@ -44,6 +46,9 @@ from graphc.parallel.settings import (  # noqa: F401, training cells written for
 from graphc.signatures import accept
 
 __all__ = [
+    "HCCL_WORLD_COMM_GROUP",
+    "MCCL_WORLD_COMM_GROUP",
+    "NCCL_WORLD_COMM_GROUP",
     "GlobalComm",
     "Layout",
     "ParallelMode",
@@ -54,6 +59,7 @@ __all__ = [
     "get_group_size",
     "get_local_rank",
     "get_local_rank_size",
+    "get_process_group_ranks",
     "get_rank",
     "get_world_rank_from_group_rank",
     "init",

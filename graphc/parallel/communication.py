@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphc import processes
-from graphc.arguments import only
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.processes import WORLD
+
+#: What MindSpore calls the group of all processes on its kinds of devices.
+HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = processes.WORLDS
 
 
 class GlobalComm:
@@ -45,22 +47,21 @@ def get_group_size(group: str = WORLD) -> int:
 
 
 def get_local_rank(group: str = WORLD) -> int:
-    """This process's number among all on its machine. ArgumentValueError GC112 for another group than that of all."""
+    """This process's number among those of a group on its machine; ArgumentValueError for a group that it is not in."""
     processes.start()
-    _all("get_local_rank", group)
-    return processes.local()[0]
+    return processes.local(group)[0]
 
 
 def get_local_rank_size(group: str = WORLD) -> int:
-    """How many processes run on this machine. ArgumentValueError GC112 for another group than that of all."""
+    """How many processes of a group run on this machine; ArgumentValueError for a group that this one is not in."""
     processes.start()
-    _all("get_local_rank_size", group)
-    return processes.local()[1]
+    return processes.local(group)[1]
 
 
-def _all(owner: str, group: str) -> None:
-    if processes.started() is not None and processes.group(group).number != 0:
-        only(owner, "group", group, WORLD)
+def get_process_group_ranks(group: str = WORLD) -> list[int]:
+    """The numbers among all processes of those of a group; ArgumentValueError for a group that this one is not in."""
+    processes.start()
+    return list(processes.group(group).ranks)
 
 
 def create_group(group: str, rank_ids: Iterable[int], options: Any = None) -> None:
@@ -100,6 +101,9 @@ def _no_rank(name: str, rank: int, ranks: Iterable[int]) -> ArgumentValueError:
 
 
 __all__ = [
+    "HCCL_WORLD_COMM_GROUP",
+    "MCCL_WORLD_COMM_GROUP",
+    "NCCL_WORLD_COMM_GROUP",
     "GlobalComm",
     "create_group",
     "destroy_group",
@@ -107,6 +111,7 @@ __all__ = [
     "get_group_size",
     "get_local_rank",
     "get_local_rank_size",
+    "get_process_group_ranks",
     "get_rank",
     "get_world_rank_from_group_rank",
     "init",

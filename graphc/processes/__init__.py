@@ -4,14 +4,30 @@ MPI starts them (`mpiexec -n 4 python train.py`) and carries what they say, by m
 of it is imported. Everything else of graphc asks here.
 """
 
+from graphc.processes import moves
 from graphc.processes.agreement import agree, anybody, gather, share_from_first
 from graphc.processes.cut import AxisCut, Cut, StageCut, part_length
 from graphc.processes.exchange import REDUCTIONS, exchange
-from graphc.processes.groups import DATA, MODEL, WORLD, Group, create_group, destroy_group, divide, group, rank, size
+from graphc.processes.groups import (
+    DATA,
+    MODEL,
+    WORLD,
+    WORLDS,
+    Group,
+    create_group,
+    destroy_group,
+    divide,
+    group,
+    is_group,
+    local,
+    rank,
+    size,
+)
 from graphc.processes.launch import is_launched, start
+from graphc.processes.talk import Act, Talk, Work
 from graphc.processes.watch import count_steps
 from graphc.processes.windows import FOLDED, WINDOW_BYTES
-from graphc.processes.world import local, started, waiting
+from graphc.processes.world import started, waiting
 
 __all__ = [
     "DATA",
@@ -20,10 +36,14 @@ __all__ = [
     "REDUCTIONS",
     "WINDOW_BYTES",
     "WORLD",
+    "WORLDS",
+    "Act",
     "AxisCut",
     "Cut",
     "Group",
     "StageCut",
+    "Talk",
+    "Work",
     "agree",
     "anybody",
     "count_steps",
@@ -33,8 +53,10 @@ __all__ = [
     "exchange",
     "gather",
     "group",
+    "is_group",
     "is_launched",
     "local",
+    "moves",
     "part_length",
     "rank",
     "share_from_first",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.errors import DisagreementError, user_loc
 from graphc.processes.groups import by_number
 from graphc.processes.world import World, started, waiting
 from graphc_codegen.links import REDUCTIONS
@@ -24,20 +25,31 @@ def exchange(call: Mapping[str, Any], x: Array | None, out: Array) -> None:
     alone as if all processes had the same.
 
     Without x, what is sent lies where the result goes, as with MPI_IN_PLACE. What is added up has a dtype that MPI knows: no
-    float16, bfloat16 or bool. Everything else travels as bytes.
+    float16, bfloat16 or bool. Everything else travels as bytes. `call`["type"] is what the processes must agree on, where it is
+    more than dtype and size. DisagreementError, in all of them, where they do not.
     """
     world = started()
     if world is None:
         out[...] = 0 if call["call"] == "receive" else _of_alike(call, out if x is None else x)[: out.size]
         return
-    with waiting():
-        _exchange(world, call, x, out)
+    kind, group = call["call"], by_number(call["group"])
+    if kind in ("send", "receive"):
+        with waiting():
+            _to_one(world, call, x, out)
+        return
+    given = out if x is None else x
+    said = f"primitive {kind} of {call.get('type') or f'{given.dtype}[{given.size}]'}"
+    if kind in ("all_reduce", "reduce", "reduce_scatter"):
+        said += f", op={call['reduction']!r}"
+    if kind in ("reduce", "broadcast"):
+        said += f", root {call['root']}"
+    assert group.talk is not None
+    group.talk.call(said, lambda _: _exchange(world, call, x, out))
 
 
 def _exchange(world: World, call: Mapping[str, Any], x: Array | None, out: Array) -> None:
     mpi, group, kind = world.mpi, by_number(call["group"]).communicator, call["call"]
-    reduction = getattr(mpi, call["reduction"].upper())
-    root, tag = call["root"], call["tag"]
+    reduction, root = getattr(mpi, call["reduction"].upper()), call["root"]
     given = mpi.IN_PLACE if x is None else x
     if kind == "all_reduce":
         group.Allreduce(given, out, reduction)
@@ -50,19 +62,30 @@ def _exchange(world: World, call: Mapping[str, Any], x: Array | None, out: Array
         group.Allgather(given if x is None else _bytes(x), _bytes(out))
     elif kind == "all_to_all":
         group.Alltoall(given if x is None else _bytes(x), _bytes(out))
-    elif kind == "broadcast":
+    else:
+        assert kind == "broadcast"
         if x is not None:
             out[...] = x
         group.Bcast(_bytes(out), root)
-    elif kind == "send":
+
+
+def _to_one(world: World, call: Mapping[str, Any], x: Array | None, out: Array) -> None:
+    """Send x, or receive into `out`: the other may be a compiled step, so bytes are all that is sent."""
+    group, peer, tag = by_number(call["group"]), call["root"], call["tag"]
+    if call["call"] == "send":
         # The others may send first, too.
         _going[:] = [(request, sent) for request, sent in _going if not request.Test()]
-        sent = _bytes(given).copy()
-        _going.append((group.Isend(sent, root, tag), sent))
-    elif kind == "receive":
-        group.Recv(_bytes(out), root, tag)
-    else:
-        group.Barrier()
+        sent = _bytes(out if x is None else x).copy()
+        _going.append((group.communicator.Isend(sent, peer, tag), sent))
+        return
+    status = world.mpi.Status()
+    group.communicator.Recv(_bytes(out), peer, tag, status)
+    if status.Get_count() != out.nbytes:
+        raise DisagreementError(
+            f"rank {peer} of group {group.name!r} has sent {status.Get_count()} bytes, expected {out.nbytes}",
+            loc=user_loc(),
+            help="Send and Receive of one tag must have the same shape and dtype",
+        )
 
 
 def _of_alike(call: Mapping[str, Any], x: Array) -> Array:

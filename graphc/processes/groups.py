@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.processes.talk import Talk
 from graphc.processes.windows import windows_of
 from graphc.processes.world import started, waiting
 from graphc.suggest import nearest, question
@@ -20,7 +21,7 @@ WORLD = "hccl_world_group"
 MODEL, DATA = "graphc_model_group", "graphc_data_group"
 
 #: What MindSpore calls the group of all processes on its kinds of devices.
-_WORLDS = (WORLD, "nccl_world_group", "mccl_world_group")
+WORLDS = (WORLD, "nccl_world_group", "mccl_world_group")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Group:
     number        its place in the table of compiled steps (`graphc_codegen.links`)
     communicator  mpi4py's; None for a process that is alone
     windows       whether its processes read each other's memory, see `graphc.processes.windows`
+    talk          the calls of its processes
     """
 
     name: str
@@ -38,6 +40,7 @@ class Group:
     rank: int
     communicator: Any = None
     windows: bool = False
+    talk: Talk | None = None
 
     @property
     def size(self) -> int:
@@ -54,9 +57,9 @@ def group(name: str = WORLD) -> Group:
     world = started()
     if world is None:
         return Group(name, 0, (0,), 0)
-    if name in _WORLDS:
+    if name in WORLDS:
         if WORLD not in _groups:
-            _add(WORLD, 0, tuple(range(world.size)), world.rank, world.steps, world.windows)
+            _add(WORLD, 0, tuple(range(world.size)), world.rank, (world.steps, world.talk), world.windows)
         return _groups[WORLD]
     if name not in _groups:
         near = question(nearest(name, [*_groups, WORLD], 3))
@@ -64,6 +67,11 @@ def group(name: str = WORLD) -> Group:
             f"this process is in no group {name!r}", loc=user_loc(), help=near or "create_group(name, rank_ids) first"
         )
     return _groups[name]
+
+
+def is_group(name: str) -> bool:
+    """Whether this process is in a group of that name."""
+    return started() is None or name in WORLDS or name in _groups
 
 
 def rank(name: str = WORLD) -> int:
@@ -74,6 +82,15 @@ def rank(name: str = WORLD) -> int:
 def size(name: str = WORLD) -> int:
     """How many processes a group has."""
     return group(name).size
+
+
+def local(name: str = WORLD) -> tuple[int, int]:
+    """This process's number among those of a group on its machine, and how many these are."""
+    world, found = started(), group(name)
+    if world is None:
+        return 0, 1
+    near = [each for each in found.ranks if world.hosts[each] == world.hosts[world.rank]]
+    return near.index(world.rank), len(near)
 
 
 def create_group(name: str, ranks: Iterable[int]) -> None:
@@ -96,7 +113,7 @@ def create_group(name: str, ranks: Iterable[int]) -> None:
         raise ArgumentValueError(f"create_group: {problem}", loc=user_loc())
     if world is None:
         return
-    if name in _groups or name in _WORLDS:
+    if name in _groups or name in WORLDS:
         raise ArgumentValueError(f"create_group: there is a group {name!r} already", loc=user_loc())
     if world.rank not in wanted:
         return
@@ -104,8 +121,8 @@ def create_group(name: str, ranks: Iterable[int]) -> None:
     # Groups that are made at the same time are told apart by their names.
     with waiting():
         made = world.everybody.Create_group(everyone.Incl(wanted), zlib.crc32(name.encode()) & 0x7FFF)
-        windows = windows_of(made)
-    _add(name, _next, tuple(wanted), wanted.index(world.rank), made, windows)
+        talk, windows = made.Dup(), windows_of(made)
+    _add(name, _next, tuple(wanted), wanted.index(world.rank), (made, talk), windows)
     _next += 1
 
 
@@ -132,21 +149,22 @@ def divide(parts: int, in_a_row: bool = True) -> None:
 
 
 def _add(
-    name: str, number: int, ranks: tuple[int, ...], place: int, communicator: Any, windows: tuple[int, ...]
+    name: str, number: int, ranks: tuple[int, ...], place: int, communicators: tuple[Any, Any], windows: tuple[int, ...]
 ) -> None:
     world = started()
     assert world is not None
+    communicator, talk = communicators
     # Compiled steps do not look at what MPI's functions return.
     communicator.Set_errhandler(world.mpi.ERRORS_ARE_FATAL)
     add_group(number, int(world.mpi._handleof(communicator)))
     if windows:
         add_windows(number, place, windows)
-    _groups[name] = Group(name, number, ranks, place, communicator, bool(windows))
+    _groups[name] = Group(name, number, ranks, place, communicator, bool(windows), Talk(talk, ranks))
 
 
 def destroy_group(name: str) -> None:
     """Forget a group. Its communicator stays for steps that were compiled with it. ArgumentValueError for the group of all."""
-    if name in _WORLDS and started() is not None:
+    if name in WORLDS and started() is not None:
         raise ArgumentValueError("destroy_group: the group of all processes stays", loc=user_loc())
     if started() is not None:
         group(name)

@@ -44,16 +44,17 @@ def start() -> World | None:
     if everyone.Get_size() == 1:
         return None
     near, everybody = everyone.Split_type(MPI.COMM_TYPE_SHARED), everyone.Dup()
+    rank = everyone.Get_rank()
     world = World(
-        everyone.Get_rank(),
+        rank,
         everyone.Get_size(),
-        near.Get_rank(),
-        near.Get_size(),
         MPI,
         everybody,
-        everyone.Dup(),
-        everyone.Dup(),
-        windows_of(everybody),
+        steps=everyone.Dup(),
+        pulse=everyone.Dup(),
+        talk=everyone.Dup(),
+        windows=windows_of(everybody),
+        hosts=tuple(everybody.allgather(near.bcast(rank))),
     )
     _connect(MPI)
     joined(world)

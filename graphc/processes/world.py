@@ -10,24 +10,26 @@ from graphc_codegen.links import WORDS, table
 
 
 class World(NamedTuple):
-    """All processes: this one's number, how many there are, the same on its machine, and who talks to whom.
+    """All processes: this one's number, how many there are, and who talks to whom.
 
     mpi          the module mpi4py.MPI
     everybody    the communicator of graphc's own messages between all processes: nobody else uses it
     steps        that of the group of all, for the collectives of steps and of eager calls
     pulse        that of the watch, see `graphc.processes.watch`
+    talk         that of the group of all, for `graphc.processes.talk`
     windows      where the memory is that all share, see `graphc.processes.windows`
+    hosts        of each process the first one on its machine
     """
 
     rank: int
     size: int
-    local_rank: int
-    local_size: int
     mpi: Any
     everybody: Any
     steps: Any
     pulse: Any
+    talk: Any
     windows: tuple[int, ...]
+    hosts: tuple[int, ...]
 
 
 _world: World | None = None
@@ -53,8 +55,3 @@ def waiting() -> Iterator[None]:
     finally:
         table[WORDS["waits"]] = 0
         table[WORDS["done"]] += 1
-
-
-def local() -> tuple[int, int]:
-    """This process's number among those of its machine, and how many these are."""
-    return (_world.local_rank, _world.local_size) if _world is not None else (0, 1)

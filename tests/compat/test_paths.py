@@ -27,8 +27,6 @@ HAS = {
 }  # fmt: skip
 #: Modules that graphc has not, though names that they are for stand for something else elsewhere.
 OTHERS = {
-    "mindspore.ops.communication": "collectives with handles: graphc.parallel has those without",
-    "mindspore.ops.function.comm_func": "collectives with handles: graphc.parallel has those without",
     "mindspore.train.train_thor.dataset_helper": "of second-order training",
 }
 #: Modules with the name of a function of their package, which is what stands there.

@@ -351,8 +351,6 @@ def test_parameters_of_old_names():
     assert [p.asnumpy().tolist() for p in places] == [[1, 3]]
     with pytest.raises(graphc.ArgumentValueError, match=r"\[GC112\] div: rounding_mode='up'"):
         ops.div(x, 2, rounding_mode="up")
-    with pytest.raises(graphc.ArgumentValueError, match=r"\[GC112\] all_reduce: async_op=True"):
-        ops.all_reduce(x, async_op=True)
     with pytest.raises(graphc.ShapeError, match="do not go together"):
         ops.gather(x, Tensor(ints([0], [1])), 1, 1)
     assert ops.cond(True, lambda: 1, lambda: 2) == 1

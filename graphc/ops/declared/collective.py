@@ -119,7 +119,7 @@ def collective_reference(kind: str, shape: Callable[[tuple[int, ...], int], tupl
     def ref(x: Array, **attrs: Any) -> Array:
         if attrs["size"] == 1:
             return x
-        call = collective_call(kind, attrs, alone=True)
+        call = collective_call(kind, attrs, alone=True) | {"type": str(TensorType.of(x))}
         half = x.dtype.name in HALVES and "reduction" in attrs
         given = np.ascontiguousarray(x.astype(np.float32) if half else x).reshape(-1)
         out = np.empty(shape(x.shape, attrs["size"]), given.dtype)

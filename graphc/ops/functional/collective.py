@@ -7,7 +7,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from graphc import dispatch, processes
-from graphc.arguments import only
 from graphc.context import ParallelMode, parallel_settings
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, TraceError, user_loc
 from graphc.ir import Graph, Value
@@ -40,13 +39,12 @@ def in_order(op: str, tensor: Any, owner: str, group: str | None, **attrs: Any) 
     return result
 
 
-def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False) -> Tensor:
+def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None) -> Tensor:
     """A tensor reduced over the processes of a group ("sum", "max", "min", "prod"), after every earlier collective.
 
-    group: the name of one; by default that of all processes. async_op: False; a compiled step begins its reductions as soon
-    as it can, and waits as late as it can.
+    group: the name of one; by default that of all processes. A compiled step begins its reductions as soon as it can, and
+    waits as late as it can.
     """
-    only("all_reduce", "async_op", async_op, False)
     return in_order("AllReduce", tensor, "all_reduce", group, reduction=op)
 
 
@@ -140,9 +138,8 @@ def barrier(group: str | None = None) -> None:
     if dispatch.recorder.get() is not None and not getattr(dispatch.recorder.get(), "immediate", False):
         raise TraceError("barrier has no place in a compiled step: its collectives wait for each other", loc=user_loc())
     found = processes.group(WORLD if group is None else group)
-    if found.size > 1:
-        with processes.waiting():
-            found.communicator.Barrier()
+    if found.talk is not None:
+        found.talk.call("barrier", processes.moves.barrier)
 
 
 class ReduceOp:
@@ -166,5 +163,4 @@ def accumulate(parameters: Sequence[Parameter], gradients: Sequence[Tensor]) -> 
 
 __all__ = [
     "ReduceOp",
-    "all_reduce",
 ]
