@@ -108,7 +108,9 @@ def _parts(owner: str, q: Any) -> Any:
     if isinstance(q, Tensor):
         if q.ndim > 1 or not q.tensor_type.is_float:
             raise ShapeError(f"{owner}: q is {q.tensor_type}, expected floats [] or [m]", loc=user_loc())
-        if dispatch.recorder.get() is not None:
+        # In PYNATIVE_MODE what is known may have a gradient.
+        active = dispatch.recorder.get()
+        if q.array is None or (active is not None and active.immediate):
             require(reduce_all(logical_and(greater_equal(q, 0.0), less_equal(q, 1.0))), message)
             return reshape(q, (-1,))
     known = np.asarray(q.array if isinstance(q, Tensor) else q, np.float64).reshape(-1)
