@@ -14,7 +14,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, arguments, nn, ops
-from graphc.errors import ArgumentValueError, GraphcError, InternalError
+from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, InternalError
 from graphc.ops import primitives
 from graphc.ops.tensor.primitive import REQUIRED, Hint, Only, Primitive
 
@@ -364,7 +364,19 @@ def test_attributes_of_primitives(name):
                 made(**required, **{key: OTHERS.get(default.value, "other")})
             made(**required, **{key: default.value})
         elif isinstance(default, Hint):
-            made(**required, **{key: not default.value})
+            made(**required, **{key: not default.value if isinstance(default.value, bool) else default.value + 1})
+
+
+@pytest.mark.parametrize("name", PRIMITIVES)
+def test_attributes_of_primitives_are_of_their_kind(name):
+    """What MindSpore refuses in constructors, or at the latest in a call: ints for bools, floats and texts for ints, ..."""
+    made = PRIMITIVES[name]
+    required = {k: 1 for k, v in made.attributes.items() if v is REQUIRED}
+    unlike = {bool: (1, "a", None, ()), int: (1.5, "a", True), float: ("a", True), str: (1, True, ())}
+    for key, default in made.attributes.items():
+        for value in unlike.get(type(default.value if isinstance(default, Hint) else default), ()):
+            with pytest.raises(ArgumentTypeError, match=rf"{name}: {key} must be "):
+                made(**required, **{key: value})
 
 
 def test_a_hint_says_how():

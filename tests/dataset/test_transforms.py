@@ -235,7 +235,7 @@ def test_what_is_no_image():
         lambda: V.ToPIL()(np.zeros((3, 3, 3), np.float32)),
         lambda: V.Normalize([1.0, 2.0], [1.0, 1.0])(IMAGES[0]),
         lambda: V.Resize(3, V.Inter.ANTIALIAS)(IMAGES[0]),
-        lambda: V.Invert()(IMAGES[0].astype(np.float32)),
+        lambda: V.Invert()(IMAGES[0].astype(np.float32)[..., :1]),
         lambda: V.Equalize()(IMAGES[0][..., :2]),
         lambda: V.RandomErasing(1.0)(IMAGES[0][..., 0]),
         lambda: V.RandomErasing(1.0, value=(1, 2))(IMAGES[0]),

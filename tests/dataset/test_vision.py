@@ -193,6 +193,13 @@ def test_subpolicies_chosen_at_random():
     assert np.allclose(counts / 3000, [3 / 8, 1 / 4, 1 / 4, 1 / 8], atol=0.03)
 
 
+@pytest.mark.parametrize(("dtype", "wanted"), [("float32", 254.5), ("int8", 127), ("int32", 255), ("uint16", 255)])
+def test_other_numbers_than_bytes_are_inverted(dtype, wanted):
+    """As MindSpore 2.10 does it."""
+    made = V.Invert()(np.full((2, 1, 3), 0.5).astype(dtype))
+    assert (made.dtype, made.tolist()) == (dtype, [[[wanted] * 3]] * 2)
+
+
 def test_boxes_go_with_their_image():
     image = np.zeros((9, 12), np.uint8)
     image[3:5, 4:9] = 255

@@ -50,6 +50,10 @@ CORNERS = {
     "products of int8": (lambda x: ops.addbmm(x[0], x, x), (TWOS,), [[26, 26]] * 2, "int64"),
     "products of int8, by torch": (lambda x: mint.addbmm(x[0], x, x), (TWOS,), [[26, 26]] * 2, "int8"),
     "bins of halves": (lambda x: ops.histc(x, 2), (np.float16([1, 2]),), [1, 1], "float32"),
+    "bins between equal bounds": (lambda x: ops.histc(x, 2, -1, -1), ([1.0, 2.0, 4.0],), [2, 1], "float32"),
+    "a median beside NaN": (lambda x: ops.median(x)[0], ([3.0, NAN, 2.0],), NAN, "float32"),
+    "its place": (lambda x: ops.median(x)[1], ([3.0, NAN, 2.0],), 1, "int64"),
+    "hues of halves": (ops.AdjustHue(), (np.float16([[0, 0, 1]]), np.float32(1 / 3)), [[1, 0, 0]], "float16"),
     "the place of a median of all": (lambda x: ops.Median(True)(x)[1], ([3.0, 1.0, 2.0],), 0, "int64"),
     "NaN below a threshold, by torch": (
         lambda x: mint.nn.functional.threshold(x, 2, 7),

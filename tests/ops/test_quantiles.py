@@ -59,7 +59,7 @@ def test_infinite_elements():
     assert ops.quantile(x, 0.9).item() == np.inf
 
 
-def test_gradients():
+def test_gradients(mode_again):
     x = Tensor(HOLES)
     for function, wanted in (
         (lambda x: ops.quantile(x, 0.3, 1).sum(), [[0, 0, 0, 0], [0, 0.1, 0.9, 0]]),
@@ -69,6 +69,13 @@ def test_gradients():
         (lambda x: x.kthvalue(1, 1)[0].sum(), [[0, 1, 0, 0], [0, 1, 0, 0]]),
     ):
         np.testing.assert_allclose(graphc.grad(function)(x).asnumpy(), wanted, atol=2e-6)
+    row = Tensor([1.0, 4.0, 9.0, 2.0])
+    known = graphc.compile(Of(lambda x: ops.quantile(x, Tensor([0.3]))), row)
+    assert "AppendLog" not in str(known.graph)
+    for mode in (graphc.PYNATIVE_MODE, graphc.GRAPH_MODE):
+        graphc.set_context(mode=mode)
+        slopes = graphc.grad(lambda q: ops.quantile(row, q).sum())(Tensor([0.3, 0.6]))
+        np.testing.assert_allclose(slopes.asnumpy(), [3, 6], rtol=1e-5)
     slope = graphc.grad(lambda w: (ops.bincount(Tensor([1, 1, 3]), w) * Tensor([1.0, 2.0, 3.0, 4.0])).sum())
     assert slope(Tensor([1.0, 2.0, 0.5])).asnumpy().tolist() == [2, 2, 4]
 

@@ -183,7 +183,7 @@ def test_the_gradient_of_fractional_pooling():
         ([1.0, 2, 2.0, 1.0], {}, graphc.ArgumentTypeError, "a list of floats"),
         ([1.0, 9.0, 2.0, 1.0], {}, graphc.ArgumentValueError, "leaves none"),
         ([1.0, 2.0, 2.0, 1.0], {"seed": 3}, graphc.ArgumentValueError, "must be 0 unless deterministic"),
-        ([1.0, 2.0, 2.0, 1.0], {"deterministic": True, "seed": 0.5}, graphc.ArgumentTypeError, "a seed must be an int"),
+        ([1.0, 2.0, 2.0, 1.0], {"deterministic": True, "seed": 0.5}, graphc.ArgumentTypeError, "seed must be an int"),
     ],
 )
 def test_ratios_that_do_not_fit_are_said(ratio, more, error, says):

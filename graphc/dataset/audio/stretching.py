@@ -136,37 +136,52 @@ def resampled(
     if not common or not old // common or not new // common:
         raise misfit(owner, f"from {old} to {new} samples a second there is no sound")
     old, new = old // common, new // common
-    kernel, side = _sincs(old, new, method, width, rolloff, beta, sound.dtype.type)
-    length = sound.shape[-1]
-
-    def by_kernel(rows: Array) -> Array:
-        whole = np.pad(rows, [(0, 0), (side, side + old)])
-        parts = np.lib.stride_tricks.sliding_window_view(whole, kernel.shape[1], axis=-1)[:, ::old]
-        made: Array = np.matmul(parts, kernel.T)
-        return made.reshape(len(rows), -1)[:, : -(-new * length // old)]
-
-    return by_rows(by_kernel, sound)
-
-
-def _sincs(
-    old: int, new: int, method: ResampleMethod, width: int, rolloff: float, beta: float, scalar: Any
-) -> tuple[Array, int]:
-    """[new, 2 side + old]: how much of each old sample is in each of `new` ones; and `side`. Computed as MindSpore does it."""
+    total = -(-new * sound.shape[-1] // old)
     base = np.float32(min(old, new)) * np.float32(rolloff)
     side = math.ceil(np.float32(width * old) / base)
-    distances = -np.arange(new).astype(scalar)[:, None] / scalar(new) + np.arange(-side, side + old).astype(
-        scalar
-    ) / scalar(old)
-    distances = (distances * scalar(base)).clip(-width, width)
-    if method is ResampleMethod.SINC_INTERPOLATION:
-        window = np.cos((distances * math.pi / width / 2).astype(scalar)) ** 2
-    else:
-        inside = np.sqrt(1 - (distances / scalar(width)).astype(np.float64) ** 2)
-        window = (np.i0(np.float32(beta) * inside) / np.float32(np.i0(np.float64(np.float32(beta))))).astype(scalar)
-    angles = (distances * math.pi).astype(scalar)
-    with np.errstate(invalid="ignore"):
-        sincs = np.where(angles == 0, scalar(1), np.sin(angles) / angles)
-    return scalar(base / np.float32(old)) * sincs * window, side
+    weights = _Sincs(old, new, base, method, width, beta, sound.dtype.type)
+    # New samples that see about the same old ones are made by one product. What a sound is too short for is not made.
+    at_once, turns = max(1, 2 * side * new // old), -(-total // new)
+    firsts = range(0, min(new, total), at_once)
+
+    def by_turns(rows: Array) -> Array:
+        whole = np.pad(rows, [(0, 0), (side, side + turns * old)])
+        made = np.empty((len(rows), turns, min(new, total)), rows.dtype)
+        for first in firsts:
+            several = np.arange(first, min(first + at_once, new, total))
+            begin, last = first * old // new, int(several[-1]) * old // new
+            places = np.arange(begin - side, last + side + 1)
+            seen = np.lib.stride_tricks.sliding_window_view(whole, len(places), axis=-1)[:, begin::old][:, :turns]
+            made[:, :, several] = np.matmul(np.ascontiguousarray(seen), weights.of(several, places).T)
+        return made.reshape(len(rows), -1)[:, :total]
+
+    return by_rows(by_turns, sound)
+
+
+class _Sincs:
+    """How much of old samples is in new ones: a sinc in a window. Computed in the sound's dtype, as MindSpore does it."""
+
+    def __init__(
+        self, old: int, new: int, base: np.float32, method: ResampleMethod, width: int, beta: float, scalar: Any
+    ) -> None:
+        self.old, self.new, self.base, self.method = old, new, base, method
+        self.width, self.beta, self.scalar = width, np.float32(beta), scalar
+
+    def of(self, wanted: Array, places: Array) -> Array:
+        """[wanted, places] of new samples of the first turn and old ones, by their numbers."""
+        scalar, width = self.scalar, self.width
+        distances = places.astype(scalar) / scalar(self.old) - wanted.astype(scalar)[:, None] / scalar(self.new)
+        distances = (distances * scalar(self.base)).clip(-width, width)
+        if self.method is ResampleMethod.SINC_INTERPOLATION:
+            window = np.cos((distances * math.pi / width / 2).astype(scalar)) ** 2
+        else:
+            inside = np.sqrt(1 - (distances / scalar(width)).astype(np.float64) ** 2)
+            window = (np.i0(self.beta * inside) / np.float32(np.i0(np.float64(self.beta)))).astype(scalar)
+        angles = (distances * math.pi).astype(scalar)
+        with np.errstate(invalid="ignore"):
+            sincs = np.where(angles == 0, scalar(1), np.sin(angles) / angles)
+        made: Array = scalar(self.base / np.float32(self.old)) * sincs * window
+        return made
 
 
 def _beta(owner: str, name: str, value: Any) -> float:

@@ -39,9 +39,14 @@ class OnBytes(ImageTransform):
 
 
 class Invert(OnBytes):
-    """255 - value: an uint8 image [H, W, 3] or [H, W, 1]."""
+    """255 - value: an image [H, W, 3], or of uint8 [H, W, 1]; for integers the nearest number that they have."""
 
     channels = (3, 1)
+
+    def on_array(self, image: Array) -> Array:
+        if image.ndim == 3 and image.shape[2] == 3 and image.dtype.kind in "iuf" and image.dtype != np.uint8:
+            return as_dtype(255 - image.astype(np.float64), image.dtype)
+        return super().on_array(image)
 
     def on_bytes(self, image: Array) -> Array:
         return 255 - image

@@ -14,7 +14,7 @@ def scipy_part(name: str) -> Any:
         return import_module(f"scipy.{name}")
     except ImportError as error:
         raise MissingPackageError(
-            "special functions are computed by SciPy, which is not installed",
+            f"this is computed by scipy.{name}, and SciPy is not installed",
             loc=user_loc(),
             help="pip install 'graphc[scipy]'",
         ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.clipping import clamp
-from graphc.ops.functional.core import Operand
+from graphc.ops.functional.core import Operand, cast, cast_to, halves_widened
 from graphc.ops.functional.elementwise import add, equal, floor_mod, greater, less, minimum, mul, sub
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
@@ -51,11 +51,13 @@ def hsv_to_rgb(images: Tensor) -> Tensor:
 
 def adjust_hue(image: Tensor, delta: Operand) -> Tensor:
     """Images whose hues are turned by a share of a whole turn."""
-    hue, saturation, value = _channels("AdjustHue", rgb_to_hsv(image))
-    return hsv_to_rgb(stack([floor_mod(add(hue, delta), 1.0), saturation, value], -1))
+    hue, saturation, value = _channels("AdjustHue", rgb_to_hsv(halves_widened(image)))
+    turned = hsv_to_rgb(stack([floor_mod(add(hue, cast(delta, hue.dtype)), 1.0), saturation, value], -1))
+    return cast_to(turned, image.tensor_type.dtype)
 
 
 def adjust_saturation(image: Tensor, scale: Operand) -> Tensor:
     """Images whose saturations are multiplied by a number, and bounded by 1."""
-    hue, saturation, value = _channels("AdjustSaturation", rgb_to_hsv(image))
-    return hsv_to_rgb(stack([hue, clamp(mul(saturation, scale), 0.0, 1.0), value], -1))
+    hue, saturation, value = _channels("AdjustSaturation", rgb_to_hsv(halves_widened(image)))
+    changed = hsv_to_rgb(stack([hue, clamp(mul(saturation, scale), 0.0, 1.0), value], -1))
+    return cast_to(changed, image.tensor_type.dtype)

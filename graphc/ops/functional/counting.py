@@ -46,7 +46,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) ->
     """[bins]: how many elements lie in each of the bins of equal width from min to max, in the input's dtype, of halves in
     float32 (MindSpore: ops.histc).
 
-    Elements outside, and NaN, are left out; what is max counts in the last bin. If min and max are equal, both 0: the bounds are
+    Elements outside, and NaN, are left out; what is max counts in the last bin. If min and max are equal the bounds are
     those of the elements; bounds that are equal then are moved apart by 1 each way. Raises DTypeError, ArgumentTypeError,
     ArgumentValueError, for elements that are not finite and give the bounds in a compiled step when it has run.
     """
@@ -59,7 +59,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) ->
         return zeros((bins,), input.dtype)
     x = stop_gradient(cast_to(reshape(input, (-1,)), "float32" if _narrow(input) else "float64"))
     low, high = Tensor(np.asarray(min, x.tensor_type.numpy)), Tensor(np.asarray(max, x.tensor_type.numpy))
-    if min == max == 0:
+    if min == max:
         low, high = reduce_min(x), reduce_max(x)
         finite = logical_and(less(high, math.inf), less(-math.inf, low))
         require(finite, "histc: elements that are not finite give no bounds")

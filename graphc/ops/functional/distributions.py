@@ -13,6 +13,7 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.activation import softmax
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Operand, call, cast, cast_to
+from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import (
     add,
     equal,
@@ -38,7 +39,7 @@ from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.dtype import float32, to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import generator
-from graphc.ops.tensor.tensor import Tensor, as_tensor, require_array
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 #: Of 12 candidates at least one is taken but with probability 2e-16.
 _CANDIDATES = 12
@@ -47,7 +48,7 @@ _CANDIDATES = 12
 def sizes(owner: str, shape: Any) -> tuple[int, ...]:
     """A shape given as a tuple, a list, or a tensor of known integers [axes]."""
     if isinstance(shape, Tensor):
-        array = require_array(shape)
+        array = known_values(owner, shape)
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise ShapeError(f"{owner}: shape is {shape.tensor_type}, expected integers with one axis", loc=user_loc())
         shape = array.tolist()

@@ -55,9 +55,6 @@ def _all_borders(
     seeds: tuple[int, int],
 ) -> list[Tensor]:
     """The borders of rows and columns: the same ones always, of the seeds, or others each time."""
-    for seed in seeds:
-        if isinstance(seed, bool) or not isinstance(seed, int):
-            raise ArgumentTypeError(f"{owner}: a seed must be an int, got {type(seed).__name__}", loc=user_loc())
     if not deterministic:
         if any(seeds):
             raise ArgumentValueError(

@@ -101,14 +101,16 @@ def _sizes(made: Tensor, at: int) -> list[tuple[int, int]]:
 
 
 def _parts(owner: str, q: Any) -> Any:
-    """Shares in [0, 1]: a float64 array [m] of known ones, else a tensor [m]."""
+    """Shares in [0, 1]: a float64 array [m] of known ones, else, and where they may have a gradient, a tensor [m]."""
     if isinstance(q, bool) or not (is_number(q) or isinstance(q, Tensor)):
         raise ArgumentTypeError(f"{owner}: q must be a number or a Tensor, got {type(q).__name__}", loc=user_loc())
     message = f"{owner}: q must lie in [0, 1]"
     if isinstance(q, Tensor):
         if q.ndim > 1 or not q.tensor_type.is_float:
             raise ShapeError(f"{owner}: q is {q.tensor_type}, expected floats [] or [m]", loc=user_loc())
-        if q.array is None:
+        # In PYNATIVE_MODE what is known may have a gradient.
+        active = dispatch.recorder.get()
+        if q.array is None or (active is not None and active.immediate):
             require(reduce_all(logical_and(greater_equal(q, 0.0), less_equal(q, 1.0))), message)
             return reshape(q, (-1,))
     known = np.asarray(q.array if isinstance(q, Tensor) else q, np.float64).reshape(-1)

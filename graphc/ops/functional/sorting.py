@@ -15,7 +15,17 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call, cast, cast_to, real_only, shape_of
 from graphc.ops.functional.create import arange, zeros, zeros_like
 from graphc.ops.functional.elements import elements_at, gather_elements
-from graphc.ops.functional.elementwise import equal, greater, greater_equal, isfinite, less, less_equal, logical_and
+from graphc.ops.functional.elementwise import (
+    equal,
+    greater,
+    greater_equal,
+    isfinite,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+)
+from graphc.ops.functional.extrema import argmax
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_any, reduce_sum
 from graphc.ops.functional.require import require
@@ -36,7 +46,11 @@ def sorting_places(x: Tensor, descending: bool = False, count: int = 0) -> Tenso
 
 def element_in_order(x: Tensor, number: int) -> tuple[Tensor, Tensor]:
     """(the element that has a number, from 0 on, when the last axis is sorted, NaN last; its int64 place), without that axis."""
-    place = call("Argsort", comparable(x), count=number + 1, last=True)
+    return _taken(x, call("Argsort", comparable(x), count=number + 1, last=True))
+
+
+def _taken(x: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
+    """(the elements at places [..., 1] of the last axis, these places as int64), without that axis."""
     return getitem(elements_at(x, -1, place), (..., 0)), cast(getitem(place, (..., 0)), "int64")
 
 
@@ -103,13 +117,18 @@ def topk(
 
 @method()
 def median(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """(the lower median, its int64 place) along an axis."""
+    """(the lower median, its int64 place) along an axis; where an element is NaN, NaN and the first one's place."""
     if not input.ndim and axis in (0, -1):
         return input.value(), zeros_like(input, "int64")
     at = check_axis("median", axis, input.ndim)
     if not input.shape[at]:
         raise ArgumentValueError(f"median: axis {at} of {input.tensor_type} has no elements", loc=user_loc())
-    value, index = element_in_order(moveaxis(input, at, -1), (input.shape[at] - 1) // 2)
+    x = moveaxis(input, at, -1)
+    place = call("Argsort", comparable(x), count=(x.shape[-1] + 1) // 2, last=True)
+    if x.tensor_type.is_float:
+        first = expand_dims(argmax(x, -1), -1)
+        place = select(isnan(elements_at(x, -1, first)), first, place)
+    value, index = _taken(x, place)
     return (expand_dims(value, at), expand_dims(index, at)) if keepdims else (value, index)
 
 

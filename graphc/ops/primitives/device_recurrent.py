@@ -118,11 +118,8 @@ def _gru(
     """
     owner = "DynamicGRUV2"
     only(owner, "seq_length", seq_length, None)
-    if gate_order not in ("rzh", "zrh") or not isinstance(reset_after, bool):
-        raise ArgumentValueError(
-            f"{owner}: gate_order must be 'rzh' or 'zrh' and reset_after a bool, got {gate_order!r} and {reset_after!r}",
-            loc=user_loc(),
-        )
+    if gate_order not in ("rzh", "zrh"):
+        raise ArgumentValueError(f"{owner}: gate_order must be 'rzh' or 'zrh', got {gate_order!r}", loc=user_loc())
     _, batch, width, units = _sizes(owner, x, init_h, 2)
     biases = {
         n: (b, (3 * units,)) for n, b in (("bias_input", bias_input), ("bias_hidden", bias_hidden)) if b is not None

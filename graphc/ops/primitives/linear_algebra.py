@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ShapeError, user_loc
+from graphc.errors import ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.core import call
 from graphc.ops.functional.linear_systems import least_squares, triangular
@@ -143,8 +143,6 @@ Pdist = declare("Pdist", F.pdist, p=2.0)
 
 def _eig(x: Tensor, compute_v: bool) -> tuple[Tensor, Tensor]:
     """(the eigenvalues, their vectors; a zero without axes in their place unless compute_v); see ops.eig."""
-    if not isinstance(compute_v, bool):
-        raise ArgumentTypeError(f"Eig: compute_v must be a bool, got {compute_v!r}", loc=user_loc())
     values, vectors = F.eig(x)
     return values, vectors if compute_v else F.zeros((), values.dtype)
 

@@ -163,11 +163,29 @@ _KINDS: dict[tuple[str, str], tuple[type, ...]] = {
 
 _MODES = ("valid", "same", "pad")
 
+#: By the class of an attribute's default: the classes that no value of it has, and what is said of them. As in MindSpore, an int
+#: may stand for a float, None for a text, and several ints for one.
+_UNLIKE: dict[type, tuple[tuple[type, ...], str]] = {
+    bool: ((int, float, str, tuple, list, dict, type(None)), "a bool"),
+    int: ((bool, float, str), "an int"),
+    float: ((bool, str), "a float"),
+    str: ((bool, int, float, tuple, list), "a text"),
+}
+
+
+def _check_kind(name: str, key: str, value: Any, default: Any) -> None:
+    """ArgumentTypeError for a value that is of another kind than the default."""
+    others, wanted = _UNLIKE.get(type(default), ((), ""))
+    if isinstance(value, others) and type(value) is not type(default):
+        raise ArgumentTypeError(f"{name}: {key} must be {wanted}, got {value!r}", loc=user_loc())
+
 
 def _check(name: str, key: str, value: Any, declared: Any) -> None:
     """ArgumentTypeError or ArgumentValueError for an attribute of the wrong kind, or with a meaning that graphc has not."""
     if isinstance(declared, Only) and (np.shape(value) != np.shape(declared.value) or value != declared.value):
         raise refusal(name, key, value, declared.value)
+    if not isinstance(declared, Only):
+        _check_kind(name, key, value, declared.value if isinstance(declared, Hint) else declared)
     kinds = _KINDS.get((name, key))
     if kinds is None:
         return
@@ -181,7 +199,8 @@ def _check(name: str, key: str, value: Any, declared: Any) -> None:
 def declare(name: str, function: Callable[..., Any], doc: str | None = None, **attrs: Any) -> type[Any]:
     """A primitive class: its constructor takes `attrs` by position or name, a call gives them to `function` by name.
 
-    A default may be REQUIRED, `Only(value)` or `Hint(value)`; the function gets neither of the latter two.
+    A default may be REQUIRED, `Only(value)` or `Hint(value)`; the function gets neither of the latter two. A bool, int, float or
+    text is a default of that kind: the constructor refuses others (ArgumentTypeError).
     """
     defaults = {k: v.value if isinstance(v, (Only, Hint)) else v for k, v in attrs.items()}
     given = [k for k, v in attrs.items() if not isinstance(v, (Only, Hint))]
