@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.debug import cpus
 from graphc.errors import DisagreementError, Loc, user_loc
 from graphc.processes.world import started, waiting
 
@@ -184,7 +185,7 @@ def _is_crowded() -> bool:
     """Whether processes on this machine share CPUs."""
     world = started()
     near = 1 if world is None else world.hosts.count(world.hosts[world.rank])
-    return near > len(os.sched_getaffinity(0))
+    return near > cpus()
 
 
 def spoken(said: str) -> Array:
