@@ -228,6 +228,26 @@ def test_what_has_no_kernel_is_refused_by_name(function, op):
 # ---- ends of the domain
 
 
+@pytest.mark.parametrize("name", ["matrix_exp", "eig", "qr", "svd", "pinv", "inverse", "cholesky", "det"])
+def test_matrices_beside_each_other_do_not_touch(name, capfd):
+    """One with large numbers, one that is not finite: the others are what they are alone."""
+    function = getattr(ops, name)
+    given = np.stack([POSITIVE[0], 1e3 * A - 1e3 * A.T, np.full((3, 3), np.nan), 1e-3 * POSITIVE[1], np.full((3, 3), np.inf)])
+    given = given.astype(np.float64)
+
+    def results(x):
+        made = function(Tensor(x))
+        return [y.asnumpy() for y in (made if isinstance(made, tuple) else (made,))]
+
+    for k, whole in enumerate(results(given)):
+        alone = np.stack([results(x)[k] for x in given])
+        np.testing.assert_allclose(whole, alone, rtol=1e-13, atol=1e-15)
+        assert np.isnan(whole[2]).any()
+    if name == "matrix_exp":
+        np.testing.assert_allclose(results(given)[0][3], linalg.expm(given[3]), rtol=1e-14)
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.usefixtures("eager")
 def test_singular_and_empty_matrices():
     singular = np.ones((2, 2), np.float32)

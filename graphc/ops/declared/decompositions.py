@@ -5,7 +5,6 @@ All act on the last two axes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,6 +35,12 @@ def _eye(g: Builder, like: Value, n: int) -> Value:
     return made
 
 
+def _where_finite(x: Array) -> tuple[Array, Array]:
+    """(matrices, zeros for those that are not finite, which LAPACK fails for or writes messages about; [..., 1, 1]: which are)."""
+    finite = np.asarray(np.isfinite(x).all((-2, -1), keepdims=True))
+    return np.where(finite, x, np.zeros_like(x)), finite
+
+
 # ---- orthogonal and triangular factors
 
 
@@ -47,8 +52,9 @@ def _qr_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def _qr(x: Array, full_matrices: bool) -> tuple[Array, Array]:
-    made = np.linalg.qr(x, mode="complete" if full_matrices else "reduced")
-    return made[0], made[1]
+    given, finite = _where_finite(x)
+    q, r = np.linalg.qr(given, mode="complete" if full_matrices else "reduced")
+    return np.where(finite, q, np.nan), np.where(finite, r, np.nan)
 
 
 def _qr_grad(g: Builder, n: NodeView, dq: Value | None, dr: Value | None) -> list[Value]:
@@ -120,11 +126,12 @@ def _eig_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def _eig(x: Array) -> tuple[Array, Array]:
     whole = np.result_type(x.dtype, np.complex64)
+    given, finite = _where_finite(x)
     try:
-        values, vectors = np.linalg.eig(x)
-    except np.linalg.LinAlgError:  # Not finite, or no convergence.
+        values, vectors = np.linalg.eig(given)
+    except np.linalg.LinAlgError:  # No convergence.
         return np.full(x.shape[:-1], np.nan, whole), np.full(x.shape, np.nan, whole)
-    return values.astype(whole), vectors.astype(whole)
+    return np.where(finite[..., 0], values, np.nan).astype(whole), np.where(finite, vectors, np.nan).astype(whole)
 
 
 op(
@@ -155,8 +162,8 @@ def _svd_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def _svd(x: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
-    finite = np.asarray(np.isfinite(x).all((-2, -1), keepdims=True))
-    u, s, vh = np.linalg.svd(np.where(finite, x, 0), full_matrices=full_matrices)
+    given, finite = _where_finite(x)
+    u, s, vh = np.linalg.svd(given, full_matrices=full_matrices)
     u, v = (np.where(finite, m, np.nan) for m in (u, vh.swapaxes(-1, -2)))
     return np.where(finite[..., 0], s, np.nan), u, v
 
@@ -272,24 +279,22 @@ _WITHIN = 5.371920351148152
 
 
 def _matrix_exp(x: Array) -> Array:
-    """Scaling and squaring (Higham, 2005), in float64."""
-    a = x.astype(np.float64)
-    n = a.shape[-1]
-    norm = float(np.abs(a).sum(-2).max(initial=0.0))
-    if not math.isfinite(norm):
-        return np.full_like(x, np.nan)
-    squarings = max(0, math.ceil(math.log2(norm / _WITHIN))) if norm else 0
-    a = a / 2.0**squarings
+    """Scaling and squaring (Higham, 2005), in float64, of each matrix as often as its own norm asks for."""
+    a, finite = _where_finite(x.astype(np.float64))
+    norm = np.abs(a).sum(-2).max(-1, initial=0.0)[..., None, None]
+    squarings = np.ceil(np.log2(np.maximum(norm / _WITHIN, 1.0))).astype(np.int64)
+    a = np.ldexp(a, -squarings)
     b: Any = _PADE
-    eye = np.broadcast_to(np.eye(n), a.shape)
+    eye = np.broadcast_to(np.eye(a.shape[-1]), a.shape)
     a2 = a @ a
     a4, a6 = a2 @ a2, a2 @ a2 @ a2
     u = a @ (a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * eye)
     v = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * eye
     made = np.linalg.solve(v - u, v + u)
-    for _ in range(squarings):
-        made = made @ made
-    return np.asarray(made.astype(x.dtype))
+    with np.errstate(all="ignore"):
+        for k in range(squarings.max(initial=0)):
+            made = np.where(squarings > k, made @ made, made)
+        return np.where(finite, made, np.nan).astype(x.dtype)
 
 
 def _matrix_exp_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
