@@ -127,6 +127,31 @@ def test_equal_places_are_added_up(mode):
     assert ops.SparseToDense()(*coo().to_tuple()).asnumpy()[0, 1] == nn.SparseToDense()(coo()).asnumpy()[0, 1] == 4
 
 
+class Whole(nn.Cell):
+    """What takes a COOTensor as a whole, by a name."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def construct(self, x, dense):
+        if self.name == "coo_concat":
+            return ops.coo_concat((x, x), 1).values
+        if self.name in ("to_dense", "to_csr", "coalesce"):
+            return getattr(x, self.name)()
+        return {"+": lambda: x + x, "-": lambda: dense - x, "*": lambda: x * dense, "/": lambda: x / dense}[self.name]()
+
+
+@pytest.mark.parametrize("name", ["to_dense", "to_csr", "coalesce", "coo_concat", "+", "-", "*", "/"])
+@pytest.mark.parametrize("place", [(0, 4), (3, 0), (-1, 0), (0, -1)])
+def test_no_element_stands_in_another_row(mode, name, place):
+    if mode == "compiled" and place != (0, 4):
+        return
+    x = COOTensor(Tensor(np.array([place, (1, 0)], np.int32)), Tensor([1.0, 2.0]), (3, 4))
+    with pytest.raises(IndexError, match="COOTensor: index -?[0-9] is out of range for a size of [34]"):
+        array(Whole(name)(x, Tensor(DENSE)))
+
+
 # ---- sizes that are counted
 
 
@@ -366,6 +391,7 @@ REFUSED = {
     "no < of CSRTensor and CSRTensor": lambda: csr() < csr(),
     "neither true nor false": lambda: bool(coo()),
     "shapes are": lambda: coo() + Tensor(WIDE),
+    "more places than int64 counts": lambda: COOTensor(NONE, Tensor(np.zeros(0)), (2**32, 2**31)).coalesce(),
     "CSRTensor has no attribute 'to_dens'.*x.to_dense": lambda: csr().to_dens,
     "csr_exp: x must be a CSRTensor, got COOTensor": lambda: ops.csr_exp(coo()),
     "Abs: x must be a Tensor or a number, got CSRTensor": lambda: ops.abs(csr()),
