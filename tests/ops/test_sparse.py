@@ -414,6 +414,19 @@ REFUSED = {
 }
 
 
+class Product(nn.Cell):
+    def construct(self, x, wide):
+        return x.mm(wide)
+
+
+def test_parts_have_no_buckets():
+    for buckets in ((4, 8), {"x2": (4, 8)}):
+        with pytest.raises(graphc.SignatureError, match="'x[02]' is a part of a sparse tensor: its size cannot vary"):
+            graphc.compile(Product(), csr(), Tensor(WIDE), buckets=buckets)
+    step = graphc.compile(Product(), csr(), Tensor(WIDE), buckets={"wide": {1: (2, 4)}})
+    np.testing.assert_allclose(step(csr(), Tensor(WIDE)).asnumpy(), array(csr()) @ WIDE, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("message", REFUSED)
 def test_refused(message):
     with pytest.raises((GraphcError, AttributeError), match="(?s)" + message):

@@ -112,6 +112,15 @@ def without_values(structure: Structure) -> set[int]:
     return set().union(*map(without_values, structure.items))
 
 
+def parts(structure: Structure) -> set[int]:
+    """The numbers of tensors that are parts of a RowTensor, a COOTensor or a CSRTensor."""
+    if not isinstance(structure, Nest):
+        return set()
+    if structure.kind in ("rows", "sparse"):
+        return {part.number for part in structure.items if isinstance(part, Leaf)}
+    return set().union(*map(parts, structure.items))
+
+
 def _rows(indices: Any, values: Any, shape: tuple[int, ...], is_merged: bool) -> Any:
     """A RowTensor; a plain tuple of what stands in place of its parts."""
     if not (isinstance(indices, Tensor) and isinstance(values, Tensor)):
