@@ -232,7 +232,9 @@ def test_what_has_no_kernel_is_refused_by_name(function, op):
 def test_matrices_beside_each_other_do_not_touch(name, capfd):
     """One with large numbers, one that is not finite: the others are what they are alone."""
     function = getattr(ops, name)
-    given = np.stack([POSITIVE[0], 1e3 * A - 1e3 * A.T, np.full((3, 3), np.nan), 1e-3 * POSITIVE[1], np.full((3, 3), np.inf)])
+    given = np.stack(
+        [POSITIVE[0], 1e3 * A - 1e3 * A.T, np.full((3, 3), np.nan), 1e-3 * POSITIVE[1], np.full((3, 3), np.inf)]
+    )
     given = given.astype(np.float64)
 
     def results(x):

@@ -36,7 +36,7 @@ def _eye(g: Builder, like: Value, n: int) -> Value:
 
 
 def _where_finite(x: Array) -> tuple[Array, Array]:
-    """(matrices, zeros for those that are not finite, which LAPACK fails for or writes messages about; [..., 1, 1]: which are)."""
+    """(matrices, zeros for those that are not finite: LAPACK fails for them or prints; which are finite, [..., 1, 1])."""
     finite = np.asarray(np.isfinite(x).all((-2, -1), keepdims=True))
     return np.where(finite, x, np.zeros_like(x)), finite
 
