@@ -29,6 +29,12 @@ def _matrices(name: str, x: TensorType, square: bool = False, dtypes: Sequence[s
     return x.shape[-2], x.shape[-1]
 
 
+def _real_only(name: str, g: Builder, n: NodeView) -> None:
+    """GradientError for complex matrices."""
+    if g.type(n.x).is_complex:
+        raise GradientError(f"{name}: of complex matrices there is no gradient", loc=n.node.loc)
+
+
 def _eye(g: Builder, like: Value, n: int) -> Value:
     type = g.type(like)
     made: Value = g.BroadcastTo(g.matrix(np.eye(n, dtype=type.numpy)), shape=(*type.shape[:-2], n, n))
@@ -46,7 +52,7 @@ def _where_finite(x: Array) -> tuple[Array, Array]:
 
 def _qr_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
-    m, n = _matrices("Qr", x)
+    m, n = _matrices("Qr", x, dtypes=(*_DTYPES, *COMPLEX))
     k, lead = m if attrs["full_matrices"] else min(m, n), x.shape[:-2]
     return TensorType(x.dtype, (*lead, m, k)), TensorType(x.dtype, (*lead, k, n))
 
@@ -61,6 +67,7 @@ def _qr_grad(g: Builder, n: NodeView, dq: Value | None, dr: Value | None) -> lis
     """Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2018); for wide matrices by their first
     columns (Roberts and Roberts, 2020).
     """
+    _real_only("Qr", g, n)
     type, q, r = g.type(n.x), n.out(0), n.out(1)
     rows, columns = type.shape[-2:]
     if n.full_matrices and rows > columns:
@@ -110,8 +117,10 @@ op(
         Sample((floats(2, 3, 5),), grad=(0,)),
         Sample((floats(3, 3),), {"full_matrices": True}, grad=(0,)),
         Sample((floats(5, 3),), {"full_matrices": True}),
+        Sample((complexes(2, 4, 3),)),
     ],
-    doc="(q, r) with x = q r, orthonormal columns of q and upper triangular r. The gradient is NaN where x has not full rank",
+    doc="(q, r) with x = q r, orthonormal columns of q and upper triangular r. The gradient is NaN where x has not full rank;"
+    " there is none of complex x, as MindSpore's",
 )
 
 # ---- eigenvalues
@@ -154,7 +163,7 @@ op(
 
 def _svd_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
-    m, n = _matrices("Svd", x)
+    m, n = _matrices("Svd", x, dtypes=(*_DTYPES, *COMPLEX))
     k, lead = min(m, n), x.shape[:-2]
     wide = attrs["full_matrices"]
     sizes = ((k,), (m, m if wide else k), (n, n if wide else k))
@@ -164,8 +173,8 @@ def _svd_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def _svd(x: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     given, finite = _where_finite(x)
     u, s, vh = np.linalg.svd(given, full_matrices=full_matrices)
-    u, v = (np.where(finite, m, np.nan) for m in (u, vh.swapaxes(-1, -2)))
-    return np.where(finite[..., 0], s, np.nan), u, v
+    u, v = (np.where(finite, m, np.nan) for m in (u, vh.conj().swapaxes(-1, -2)))
+    return np.where(finite[..., 0], s, np.nan).astype(x.dtype), u, v
 
 
 def _svd_grad(g: Builder, n: NodeView, ds: Value | None, du: Value | None, dv: Value | None) -> list[Value]:
@@ -174,6 +183,7 @@ def _svd_grad(g: Builder, n: NodeView, ds: Value | None, du: Value | None, dv: V
     With F[i, j] = 1 / (s[j]^2 - s[i]^2): u ((F o skew(u' du)) s + s (F o skew(v' dv)) + diag(ds)) v', and what of du and dv
     stands perpendicular to u and v.
     """
+    _real_only("Svd", g, n)
     rows, columns = g.type(n.x).shape[-2:]
     if n.full_matrices and rows != columns and (du is not None or dv is not None):
         raise GradientError(
@@ -218,9 +228,10 @@ op(
         Sample((floats(3, 4),), {"full_matrices": True}, grad=(0,)),
         Sample((floats(0, 3, 2),)),
         Sample((np.full((2, 2), np.nan, np.float32),)),
+        Sample((complexes(2, 3, 4),)),
     ],
     doc="(s, u, v) with x = u diag(s) v' and s descending, NaN where x is not finite."
-    " Gradients of u and v are infinite where singular values are equal",
+    " Gradients of u and v are infinite where singular values are equal; of complex x all are complex, and there is none",
 )
 
 # ---- the pseudoinverse

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.bounds import exchanges_in_bounds
 from graphc.ops.functional.core import call, cast, cast_to, is_number
 from graphc.ops.functional.create import eye
@@ -37,12 +37,17 @@ def _together(owner: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
-    """x with matrix x = rhs, for matrices of right sides; adjoint: of the transposed matrices. By LU factors.
+    """x with matrix x = rhs, for matrices of right sides; adjoint: of the transposed matrices,
+    of complex ones conjugate. By LU factors.
 
     Singular matrices give infinities and NaN.
     """
-    matrices("matrix_solve", matrix)
+    matrices("matrix_solve", matrix, complexes=True)
     _same_rows("matrix_solve", matrix, rhs)
+    if matrix.tensor_type.dtype != rhs.tensor_type.dtype:
+        raise DTypeError(
+            f"matrix_solve: matrix is {matrix.tensor_type}, rhs {rhs.tensor_type}, expected one dtype", loc=user_loc()
+        )
     return solved(matrix, rhs, bool(adjoint))
 
 

@@ -83,10 +83,10 @@ class COOTensor(Sparse):
         """[n]: the columns of the values."""
         return getitem(self.indices, (slice(None), 1))
 
-    def within(self) -> tuple[Tensor, ...]:
+    def within(self) -> tuple[Tensor, Tensor]:
         """The rows and columns, of which none lies outside of the matrix. IndexRangeError."""
-        each = zip((self.rows, self.columns), self.shape, strict=True)
-        return tuple(elements_in_bounds(type(self).__name__, x, size) for x, size in each)
+        name, (height, width) = type(self).__name__, self.shape
+        return elements_in_bounds(name, self.rows, height), elements_in_bounds(name, self.columns, width)
 
     @property
     def places(self) -> Tensor:
