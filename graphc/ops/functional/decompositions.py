@@ -210,7 +210,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     """
     if isinstance(n, bool) or not isinstance(n, int):
         raise ArgumentTypeError(f"matrix_power: n must be an int, got {type(n).__name__}", loc=user_loc())
-    size = matrices("matrix_power", input, integers=n >= 0)
+    size = matrices("matrix_power", input, integers=n >= 0, complexes=True)
     if n == 0:
         return broadcast_to(eye(size, size, input.dtype), input.shape)
     power, count = (input, n) if n > 0 else (inverse(input), -n)
