@@ -121,7 +121,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
 
     left, right: the values before the first and after the last point, by default those of these points.
     """
-    at, places, values = tensor("interp", x), *(ops.cast(v, "float32") for v in tensors("interp", xp, fp))
+    at, places, values = tensor("interp", x), *(cast_to(v, "float32") for v in tensors("interp", xp, fp))
     if places.ndim != 1 or places.shape != values.shape:
         raise ShapeError(
             f"interp: xp is {places.tensor_type}, fp is {values.tensor_type}: expected vectors of one size",
