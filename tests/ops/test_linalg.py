@@ -271,6 +271,23 @@ def test_complex_matrices(name, eager):
         assert (got * step.conj()).real.sum() == pytest.approx(ends[1] - ends[0], rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (lambda x, y: ops.lstsq(x, y), r"lstsq: input is f32\[3,3\], A is f64\[3,3\], expected one dtype"),
+        (lambda x, y: ops.lstsq(x.astype("int32"), y), r"lstsq: input is i32\[3,3\], expected floats"),
+        (
+            lambda x, y: ops.matrix_solve(x, y),
+            r"matrix_solve: matrix is f32\[3,3\], rhs is f64\[3,3\], expected one dtype",
+        ),
+        (lambda x, y: y.triangular_solve(x), r"triangular_solve: A is f32\[3,3\], b is f64\[3,3\], expected one dtype"),
+    ],
+)
+def test_dtypes_are_refused_by_name(function, says):
+    with pytest.raises(graphc.DTypeError, match=says):
+        function(Tensor(A), Tensor(A.astype(np.float64)))
+
+
 def test_factors_of_complex_matrices(eager):
     tall = np.concatenate([Z, Z[:, :1] * 2j], 1)
     for full in (False, True):
