@@ -131,6 +131,7 @@ if TYPE_CHECKING:
     from graphc.ops.tensor.generator import Generator, default_generator, initial_seed, manual_seed, seed
     from graphc.ops.tensor.mutable import mutable
     from graphc.ops.tensor.parameter import Parameter, ParameterTuple
+    from graphc.ops.tensor.rows import RowTensor
     from graphc.ops.tensor.seed import get_rng_state, get_seed, set_rng_state, set_seed
     from graphc.ops.tensor.tensor import Tensor, tensor
     from graphc.padded import BucketedStep
@@ -180,6 +181,7 @@ _LAZY = {
     "graphc.ops.tensor.mutable": "mutable",
     "graphc.ops.tensor.seed": "get_rng_state get_seed set_rng_state set_seed",
     "graphc.ops.tensor.parameter": "Parameter ParameterTuple",
+    "graphc.ops.tensor.rows": "RowTensor",
     "graphc.ops.functional.attributes": "from_numpy",
     "graphc.ops.functional.sparse": "COOTensor CSRTensor SparseTensor",
     "graphc.ops.tensor.tensor": "Tensor tensor",
@@ -243,6 +245,7 @@ __all__ = [
     "RecompileWarning",
     "RecordError",
     "ReduceLROnPlateau",
+    "RowTensor",
     "RunContext",
     "ShapeError",
     "SignatureError",

@@ -180,7 +180,6 @@ _STREAMS = "use nothing in its place: a call returns when it is done, there are 
 
 #: What of `mindspore`, `mindspore.train` and `mindspore.parallel` is left out.
 TOP = {
-    "RowTensor": "use nn.Embedding(..., sparse=True) or nn.EmbeddingLookup: their gradients are rows",
     **_names(
         "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)", "Profiler FlopsUtilizationCollector"
     ),

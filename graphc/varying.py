@@ -15,7 +15,7 @@ from graphc.nn.cell.inputs import Open
 from graphc.ops.declared.padding import Axes, Factor, plain
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array
-from graphc.ops.tensor.tree import Structure
+from graphc.ops.tensor.tree import Structure, parts
 from graphc.passes.padded_arrays import padded_array
 from graphc.passes.padded_graph import Sizes
 from graphc.trace import input_names
@@ -52,6 +52,13 @@ class Varying:
         else:
             self._require(names)
             rooms = [dict(self.named.get(n, {})) for n in names]
+        for k in sorted(parts(structure)):
+            if rooms[k]:
+                raise SignatureError(
+                    f"{names[k]!r} is a part of a sparse tensor: its size cannot vary",
+                    loc=user_loc(),
+                    help="name the other arguments in buckets, or leave them out: each size is then a step of its own",
+                )
         found: dict[int, tuple[int, str, Room]] = {}
         for x, name, axes in zip(leaves, names, rooms, strict=True):
             for k, room in axes.items():

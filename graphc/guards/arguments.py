@@ -7,7 +7,7 @@ from typing import Any
 
 from graphc.guards.state import State
 from graphc.guards.walk import Names, walk
-from graphc.ops.tensor.tree import Fixed, Leaf, Structure, fixed_values
+from graphc.ops.tensor.tree import Fixed, Leaf, Structure, a_sparse, fixed_values, sparse_in
 
 
 def nesting(structure: Structure) -> Hashable:
@@ -37,6 +37,9 @@ def other_structure(given: Structure, compiled: Structure, names: Names) -> str:
         if not same_value(a, b, names):
             other = repr(b) if repr(a) != repr(b) else "another one"
             return f"the Python value {a!r} is given, it was compiled for {other}"
+    for one, other_one in zip(sparse_in(given), sparse_in(compiled), strict=False):
+        if one.keys != other_one.keys:
+            return f"{a_sparse(one)} is given, it was compiled for {a_sparse(other_one)}"
     return "the arguments are nested, named or counted otherwise"
 
 

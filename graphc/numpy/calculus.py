@@ -10,7 +10,8 @@ import numpy as np
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
-from graphc.numpy.convert import common, count, floats, one_of, promoted, tensor, tensors
+from graphc.ir.types import COMPLEX, FLOATS
+from graphc.numpy.convert import common, count, one_of, promoted, tensor, tensors
 from graphc.numpy.histograms import searchsorted
 from graphc.numpy.shapes import concatenate
 from graphc.ops.declared.rules import normalize_axes
@@ -120,7 +121,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
 
     left, right: the values before the first and after the last point, by default those of these points.
     """
-    at, places, values = tensor("interp", x), *(ops.cast(v, "float32") for v in tensors("interp", xp, fp))
+    at, places, values = tensor("interp", x), *(cast_to(v, "float32") for v in tensors("interp", xp, fp))
     if places.ndim != 1 or places.shape != values.shape:
         raise ShapeError(
             f"interp: xp is {places.tensor_type}, fp is {values.tensor_type}: expected vectors of one size",
@@ -144,13 +145,13 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
-    """sum over k of a[k] v[n - k] of two vectors, in their common dtype, computed in float32.
+    """sum over k of a[k] v[n - k] of two vectors, in their common dtype; integers but int64 and halves are computed in float32.
 
     mode: "full" for all n, "same" for as many as the longer one has, "valid" for those that the shorter one fits in.
     """
     x, y = tensors("convolve", a, v)
     wanted = common(x.tensor_type.dtype, y.tensor_type.dtype)
-    x, y = (ops.cast(ops.reshape(t, (-1,)) if t.ndim == 0 else t, "float32") for t in (x, y))
+    x, y = (cast_to(ops.reshape(t, (-1,)) if t.ndim == 0 else t, _summed_in(wanted)) for t in (x, y))
     if x.ndim != 1 or y.ndim != 1 or not x.size or not y.size:
         raise ShapeError(
             f"convolve: {x.tensor_type} and {y.tensor_type}, expected vectors with elements", loc=user_loc()
@@ -162,7 +163,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
-    """sum over k of a[n + k] v[k] of two vectors, in their common dtype; of integers in float32, of int64 in float64.
+    """sum over k of a[n + k] v[k], of complex v the conjugate, of two vectors, in their common dtype; of integers in float32, of
+    int64 in float64.
 
     mode as in `convolve`.
     """
@@ -171,11 +173,18 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
         raise ShapeError(
             f"correlate: {x.tensor_type} and {y.tensor_type}, expected vectors with elements", loc=user_loc()
         )
-    x, y = (cast_to(t, "float64" if t.tensor_type.dtype == "int64" else floats(t).tensor_type.dtype) for t in (x, y))
+    dtype = x.tensor_type.dtype
+    x, y = (t if dtype in FLOATS else cast_to(t, _summed_in(dtype)) for t in (x, y))
+    y = ops.conj(y)
     if x.size < y.size:
         # The shorter one slides, and what comes out runs the other way.
-        return ops.flip(_slid(y, x, *_borders("correlate", mode, x.size)[::-1]), (0,))
+        return ops.flip(_slid(y, x, *_borders("correlate", mode, x.size)), (0,))
     return _slid(x, y, *_borders("correlate", mode, y.size))
+
+
+def _summed_in(dtype: str) -> str:
+    """The dtype in which products of two vectors are added up."""
+    return dtype if dtype in (*COMPLEX, "float64") else "float64" if dtype == "int64" else "float32"
 
 
 def _borders(owner: str, mode: str, size: int) -> tuple[int, int]:

@@ -25,7 +25,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
     sorter: the places that sort the vector.
     """
     one_of("searchsorted", "side", side, "left", "right")
-    table, values = ops.cast(_vector("searchsorted", "a", a), "float32"), tensor("searchsorted", v, "v")
+    table, values = cast_to(_vector("searchsorted", "a", a), "float32"), tensor("searchsorted", v, "v")
     values = cast_to(values, "float64" if values.tensor_type.dtype == "float64" else "float32")
     if sorter is not None:
         order = _vector("searchsorted", "sorter", sorter)
@@ -53,7 +53,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     side = "left" if right else "right"
     up = searchsorted(edges, given, side)
     down = ops.sub(edges.size, searchsorted(ops.flip(edges, (0,)), given, side))
-    falling = ops.greater(ops.cast(edges[0], "float32"), ops.cast(edges[edges.size - 1], "float32"))
+    falling = ops.greater(cast_to(edges[0], "float32"), cast_to(edges[edges.size - 1], "float32"))
     return ops.select(falling, down, up)
 
 
@@ -73,10 +73,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None
         least = count("bincount", "minlength", minlength)
         known = known_values("bincount", given)
         length = max(int(known.max()) + 1 if known.size else 0, least)
-    w = ops.ones(given.shape) if weights is None else ops.cast(tensor("bincount", weights, "weights"), "float32")
+    w = ops.ones(given.shape) if weights is None else cast_to(tensor("bincount", weights, "weights"), "float32")
     if w.shape != given.shape:
         raise ShapeError(f"bincount: x is {given.tensor_type}, weights are {w.tensor_type}", loc=user_loc())
-    places = ops.maximum(ops.cast(given, "int64"), 0)
+    places = ops.maximum(cast_to(given, "int64"), 0)
     counts = ops.zeros((integer("bincount", "length", length),))
     return scattered("add", counts, ops.reshape(places, (-1,)), ops.reshape(w, (-1,)))
 
@@ -96,7 +96,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if isinstance(bins, (tuple, list)) or (isinstance(bins, Tensor) and bins.ndim):
         return _vector("histogram_bin_edges", "bins", bins)
     number = count("histogram_bin_edges", "bins", bins, 1)
-    flat = ops.cast(ops.ravel(x), "float32")
+    flat = cast_to(ops.ravel(x), "float32")
     if range is None:
         start, end = ops.reduce_min(flat), ops.reduce_max(flat)
     else:
@@ -112,14 +112,14 @@ def _range(range: Any) -> tuple[Tensor, ...]:
         raise ArgumentValueError(f"range must be (start, end), got {range!r}", loc=user_loc())
     if range[0] > range[1]:
         raise ArgumentValueError(f"range must be ascending, got {range!r}", loc=user_loc())
-    return tuple(ops.cast(v, "float32") for v in tensors("range", *range))
+    return tuple(cast_to(v, "float32") for v in tensors("range", *range))
 
 
 def _bins(x: Tensor, edges: Tensor) -> Tensor:
     """The number of each element's bin, from 1; the last bin holds its right edge, what lies beyond has others."""
     last = edges.size - 1
     inside = searchsorted(edges, x, "right")
-    return ops.select(ops.equal(ops.cast(x, "float32"), ops.cast(edges[last], "float32")), last, inside)
+    return ops.select(ops.equal(cast_to(x, "float32"), cast_to(edges[last], "float32")), last, inside)
 
 
 def histogram(
@@ -134,7 +134,7 @@ def histogram(
     flat = None if weights is None else ops.ravel(tensor("histogram", weights, "weights"))
     made = bincount(_bins(ops.ravel(x), edges), flat, length=edges.size)[1:]
     if density:
-        widths = ops.cast(ops.diff(ops.cast(edges, "float32")), "float32")
+        widths = cast_to(ops.diff(cast_to(edges, "float32")), "float32")
         made = ops.div(ops.div(made, widths), ops.reduce_sum(made))
     return made, edges
 
@@ -168,7 +168,7 @@ def histogramdd(
     if density:
         total = ops.reduce_sum(made)
         for k, edge in enumerate(edges):
-            widths = ops.diff(ops.cast(edge, "float32"))
+            widths = ops.diff(cast_to(edge, "float32"))
             made = ops.div(
                 made, ops.reshape(widths, tuple(widths.size if i == k else 1 for i in np.arange(axes).tolist()))
             )

@@ -153,7 +153,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
 
 def _rows(owner: str, m: Any, rowvar: bool) -> Tensor:
     """float32 [variables, observations]."""
-    x = ops.cast(tensor(owner, m, "m"), "float32")
+    x = cast_to(tensor(owner, m, "m"), "float32")
     if x.ndim > 2:
         raise ShapeError(f"{owner}: m is {x.tensor_type}, expected a vector or a matrix", loc=user_loc())
     x = x if x.ndim == 2 else ops.reshape(x, (1, -1))
@@ -166,7 +166,7 @@ def _weights(name: str, weights: Any) -> Any:
     w = tensor("cov", weights, name)
     if w.tensor_type.is_float or w.tensor_type.dtype == "bool" or w.ndim != 1:
         raise ArgumentTypeError(f"cov: {name} are {w.tensor_type}, expected a vector of integers", loc=user_loc())
-    return ops.abs(ops.cast(w, "float32"))
+    return ops.abs(cast_to(w, "float32"))
 
 
 def cov(

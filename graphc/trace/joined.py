@@ -18,6 +18,7 @@ from typing import Any
 
 from graphc.errors import user_loc
 from graphc.ops.tensor.deferred import Stacked
+from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import fixed_values, flatten
 from graphc.trace.alike import NUMBERS
@@ -67,6 +68,8 @@ def advice(name: str, a: Any = None, b: Any = None) -> str:
     """How to avoid it."""
     if isinstance(a, list) and isinstance(b, list) and len(a) != len(b):
         return f"append to {name} on both ways, or write into a tensor of a fixed size: x[i] = value"
+    if isinstance(a, Sparse) and type(a) is type(b):
+        return "the shape of a sparse tensor is a constant of a compiled step: x.to_dense() is a tensor on both ways"
     if is_returned(name):
         return "return the same kind of value on both ways"
     return f"give {name} the same kind of value in both branches; ops.depend alone takes either"
@@ -79,6 +82,8 @@ def _kind(x: Any) -> str:
         return f"a number {x.tensor_type}" if x.is_number else f"a tensor {x.tensor_type}"
     if isinstance(x, (tuple, list, dict)) and (flatten(x)[0] or not x):
         return f"a {type(x).__name__} of {len(x)}"
+    if isinstance(x, Sparse):
+        return f"a {type(x).__name__} {x.shape} of {x.values.tensor_type}"
     if isinstance(x, Stacked):
         return "a list of as many items as only the run tells"
     if isinstance(x, FunctionType):

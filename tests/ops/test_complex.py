@@ -220,3 +220,26 @@ def test_stft_as_a_primitive_pads_nothing():
     np.testing.assert_allclose(made.asnumpy(), np.fft.fft(np.stack(frames, 1)).swapaxes(1, 2) / np.sqrt(8), atol=1e-5)
     parts = ops.STFT(8, 3, 5, True, True, False)(signal, window).asnumpy()
     np.testing.assert_allclose(parts[..., 0] + 1j * parts[..., 1], made.asnumpy()[:, :5], atol=1e-6)
+
+
+COMPLEX = Tensor(np.array([2 + 1j, 1 + 5j, 9j]))
+REAL = Tensor(np.array([1.0, 2.0, 3.0]))
+#: What would go on with the real part alone.
+UNASKED = {
+    "clip_by_value": lambda: ops.clip_by_value(REAL, COMPLEX),
+    "clip_by_value_max": lambda: ops.clip_by_value(REAL, None, COMPLEX),
+    "fills": lambda: ops.fills(REAL, Tensor(2 + 3j)),
+    "cov": lambda: gnp.cov(COMPLEX),
+    "corrcoef": lambda: gnp.corrcoef(COMPLEX),
+    "interp": lambda: gnp.interp(REAL, REAL, COMPLEX),
+    "bincount": lambda: gnp.bincount(Tensor([0, 1, 2]), COMPLEX),
+    "histogram": lambda: gnp.histogram(COMPLEX),
+    "weights": lambda: gnp.histogram(REAL, weights=COMPLEX),
+    "searchsorted": lambda: gnp.searchsorted(COMPLEX, REAL),
+}
+
+
+@pytest.mark.parametrize("name", UNASKED)
+def test_nothing_takes_the_real_part_unasked(name):
+    with pytest.raises(graphc.DTypeError, match=r"c128\[.*\] is complex, what is computed here is float"):
+        UNASKED[name]()

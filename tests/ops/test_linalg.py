@@ -7,7 +7,7 @@ import pytest
 from scipy import linalg, special
 
 import graphc
-from graphc import Tensor, nn, ops
+from graphc import GraphcError, Tensor, nn, ops
 from graphc.ops import primitives as P
 from graphc.ops.tensor.call import call
 from tests.data.ms_linalg import FACTOR, POSITIVE, RIGHT, ROWS, TALL, WIDE, A, B, V, W, X, array, ints
@@ -225,7 +225,107 @@ def test_what_has_no_kernel_is_refused_by_name(function, op):
         compiled(function, A)
 
 
+# ---- complex matrices
+
+Z = (B + 1j * array(2, 3, 3, seed=4)).astype(np.complex128)
+COMPLEX = {
+    "inverse": (ops.inverse, np.linalg.inv),
+    "inverse_wide": (lambda z: ops.inverse(z.astype("complex64")), np.linalg.inv),
+    "matrix_solve": (lambda z: ops.matrix_solve(z, z[0:1]), lambda z: np.linalg.solve(z, z[0:1])),
+    "adjoint": (
+        lambda z: ops.matrix_solve(z, z[:, :, :1], True),
+        lambda z: np.linalg.solve(z.conj().swapaxes(1, 2), z[:, :, :1]),
+    ),
+}
+IN_NUMPY = {
+    **{
+        f"norm_{p}": (lambda z, p=p: ops.matrix_norm(z, p), lambda z, p=p: np.linalg.norm(z, p, (1, 2)))
+        for p in ("nuc", 2, -2)
+    },
+    **{f"cond_{p}": (lambda z, p=p: ops.cond(z, p), lambda z, p=p: np.linalg.cond(z, p)) for p in (None, -2, "fro", 1)},
+    "svd": (lambda z: ops.real(ops.svd(z)[0]), lambda z: np.linalg.svd(z, compute_uv=False)),
+    "qr": (lambda z: ops.abs(ops.qr(z)[1]), lambda z: np.abs(np.linalg.qr(z)[1])),
+}
+
+
+@pytest.mark.parametrize("name", [*COMPLEX, *IN_NUMPY])
+def test_complex_matrices(name, eager):
+    function, wanted = {**COMPLEX, **IN_NUMPY}[name]
+    near = {"rtol": 1e-4, "atol": 1e-4} if "wide" in name else {"rtol": 1e-9, "atol": 1e-12}
+    np.testing.assert_allclose(function(Tensor(Z)).asnumpy(), wanted(Z), **near)
+    if name in COMPLEX:
+        np.testing.assert_allclose(compiled(function, Z)[0], wanted(Z), **near)
+    if name in ("svd", "qr"):
+        with pytest.raises(graphc.GradientError, match="of complex matrices there is no gradient"):
+            ops.grad(lambda z: function(z).sum())(Tensor(Z))
+        return
+    weights = np.random.default_rng(1).standard_normal(wanted(Z).shape)
+
+    def total(z):
+        y = function(z)
+        return ((ops.real(y) if name in COMPLEX else y) * Tensor(weights)).sum()
+
+    if "wide" not in name:
+        got, step = ops.grad(total)(Tensor(Z)).asnumpy(), 1e-6 * (B + 1j * B.swapaxes(1, 2))
+        ends = [float(total(Tensor(Z + s * step))) for s in (-0.5, 0.5)]
+        assert (got * step.conj()).real.sum() == pytest.approx(ends[1] - ends[0], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (lambda x, y: ops.lstsq(x, y), r"lstsq: input is f32\[3,3\], A is f64\[3,3\], expected one dtype"),
+        (lambda x, y: ops.lstsq(x.astype("int32"), y), r"lstsq: input is i32\[3,3\], expected floats"),
+        (
+            lambda x, y: ops.matrix_solve(x, y),
+            r"matrix_solve: matrix is f32\[3,3\], rhs is f64\[3,3\], expected one dtype",
+        ),
+        (lambda x, y: y.triangular_solve(x), r"triangular_solve: A is f32\[3,3\], b is f64\[3,3\], expected one dtype"),
+    ],
+)
+def test_dtypes_are_refused_by_name(function, says):
+    with pytest.raises(graphc.DTypeError, match=says):
+        function(Tensor(A), Tensor(A.astype(np.float64)))
+
+
+def test_factors_of_complex_matrices(eager):
+    tall = np.concatenate([Z, Z[:, :1] * 2j], 1)
+    for full in (False, True):
+        s, u, v = (x.asnumpy() for x in ops.svd(Tensor(tall), full_matrices=full))
+        np.testing.assert_allclose((u[..., :3] * s[:, None]) @ v.conj().swapaxes(1, 2), tall, atol=1e-12)
+        assert (u.shape, s.dtype) == ((2, 4, 4 if full else 3), np.complex128)
+        q, r = (x.asnumpy() for x in ops.qr(Tensor(tall), "complete" if full else "reduced"))
+        np.testing.assert_allclose(q @ r, tall, atol=1e-12)
+        turned = q.conj().swapaxes(1, 2) @ q
+        np.testing.assert_allclose(turned, np.broadcast_to(np.eye(q.shape[-1]), turned.shape), atol=1e-12)
+    graphc.set_context(mode=graphc.GRAPH_MODE)
+    with pytest.raises(GraphcError, match="Svd"):
+        compiled(ops.svd, Z)
+
+
 # ---- ends of the domain
+
+
+@pytest.mark.parametrize("name", ["matrix_exp", "eig", "qr", "svd", "pinv", "inverse", "cholesky", "det"])
+def test_matrices_beside_each_other_do_not_touch(name, capfd):
+    """One with large numbers, one that is not finite: the others are what they are alone."""
+    function = getattr(ops, name)
+    given = np.stack(
+        [POSITIVE[0], 1e3 * A - 1e3 * A.T, np.full((3, 3), np.nan), 1e-3 * POSITIVE[1], np.full((3, 3), np.inf)]
+    )
+    given = given.astype(np.float64)
+
+    def results(x):
+        made = function(Tensor(x))
+        return [y.asnumpy() for y in (made if isinstance(made, tuple) else (made,))]
+
+    for k, whole in enumerate(results(given)):
+        alone = np.stack([results(x)[k] for x in given])
+        np.testing.assert_allclose(whole, alone, rtol=1e-13, atol=1e-15)
+        assert np.isnan(whole[2]).any()
+    if name == "matrix_exp":
+        np.testing.assert_allclose(results(given)[0][3], linalg.expm(given[3]), rtol=1e-14)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.usefixtures("eager")

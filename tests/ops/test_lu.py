@@ -8,6 +8,7 @@ import pytest
 import graphc
 from graphc import Tensor, nn, ops
 from graphc.ops import primitives as P
+from graphc.ops.declared import lu, triangular
 
 
 def both(function, *arrays):
@@ -227,3 +228,33 @@ def test_refused():
         ops.matrix_solve(Tensor(np.eye(2, dtype=np.float32)), Tensor(np.ones((3, 1), np.float32)))
     with pytest.raises(graphc.ShapeError, match="expected 2 integers, from 1"):
         ops.lu_solve(Tensor(np.ones((2, 1), np.float32)), Tensor(np.eye(2, dtype=np.float32)), Tensor([1, 2, 3]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["regular", "singular", "zero", "nan", "inf"])
+def test_with_and_without_scipy(dtype, kind, monkeypatch):
+    """Outside of Cells factors and systems are LAPACK's where there is SciPy, and else computed row by row."""
+    rng = np.random.default_rng(3)
+    x, b = rng.standard_normal((2, 7, 7)), rng.standard_normal((2, 7, 3)).astype(dtype)
+    if kind == "singular":
+        x[1, :, 2] = 0
+    elif kind != "regular":
+        x[1, 4, 2] = {"zero": 0, "nan": np.nan, "inf": np.inf}[kind]
+        x[1, 4, 4] = 0
+    x = x.astype(dtype)
+
+    def results():
+        packed, order, sign = lu._lu(x)
+        made = [packed, order, sign, triangular._cholesky(x @ x.swapaxes(1, 2), False)]
+        for k in range(8):
+            made.append(triangular.solved(x, b, bool(k & 1), bool(k & 2), bool(k & 4)))
+        return made
+
+    with np.errstate(all="ignore"):
+        first = results()
+        for module in (lu, triangular):
+            monkeypatch.setattr(module, "lapack", lambda: None)
+        again = results()
+    for one, other in zip(first, again, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=2e-3 if dtype == "float32" else 1e-10, atol=1e-5)

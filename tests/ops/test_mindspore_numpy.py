@@ -141,6 +141,26 @@ def test_where_mindspore_is_wrong_numpy_decides():
     assert np.isnan(gnp.mean(gnp.zeros((0, 2))).item())
 
 
+@pytest.mark.parametrize("function", ["convolve", "correlate"])
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "int64"])
+def test_vectors_slid_over_each_other(function, dtype):
+    """Of every length, the shorter one on either side; of complex numbers nothing is left out."""
+    rng = np.random.default_rng(5)
+    draw = [(9 * (rng.standard_normal(7) + 1j * rng.standard_normal(7))).view(np.float64) for _ in range(2)]
+    a, v = (x.view(np.complex128) if dtype == "complex128" else x[::2].astype(dtype) for x in draw)
+    for n, m in ((7, 4), (4, 7), (4, 6), (6, 4), (2, 5), (3, 5), (1, 4), (5, 5)):
+        for mode in ("full", "same", "valid"):
+            made = getattr(gnp, function)(Tensor(a[:n].copy()), Tensor(v[:m].copy()), mode).asnumpy()
+            np.testing.assert_allclose(made, getattr(np, function)(a[:n], v[:m], mode), rtol=1e-12, atol=1e-12)
+
+
+def test_complex_means_and_powers():
+    z = np.arange(9).reshape(3, 3) * (1 + 2j) + np.eye(3)
+    np.testing.assert_allclose(gnp.mean(Tensor(z), 1).asnumpy(), z.mean(1))
+    np.testing.assert_allclose(gnp.matrix_power(Tensor(z), 3).asnumpy(), np.linalg.matrix_power(z, 3))
+    np.testing.assert_allclose(ops.matrix_power(Tensor(z), -2).asnumpy(), np.linalg.matrix_power(z, -2), rtol=1e-9)
+
+
 def test_sets_and_places_whose_number_depends_on_values():
     assert gnp.unique(Tensor(np.array([3, 1, 3], np.int32)), True)[1].asnumpy().tolist() == [0, 1, 0]
     assert gnp.setdiff1d([3, 1, 2, 5], [1]).asnumpy().tolist() == [2, 3, 5]

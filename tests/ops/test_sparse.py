@@ -127,6 +127,31 @@ def test_equal_places_are_added_up(mode):
     assert ops.SparseToDense()(*coo().to_tuple()).asnumpy()[0, 1] == nn.SparseToDense()(coo()).asnumpy()[0, 1] == 4
 
 
+class Whole(nn.Cell):
+    """What takes a COOTensor as a whole, by a name."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def construct(self, x, dense):
+        if self.name == "coo_concat":
+            return ops.coo_concat((x, x), 1).values
+        if self.name in ("to_dense", "to_csr", "coalesce"):
+            return getattr(x, self.name)()
+        return {"+": lambda: x + x, "-": lambda: dense - x, "*": lambda: x * dense, "/": lambda: x / dense}[self.name]()
+
+
+@pytest.mark.parametrize("name", ["to_dense", "to_csr", "coalesce", "coo_concat", "+", "-", "*", "/"])
+@pytest.mark.parametrize("place", [(0, 4), (3, 0), (-1, 0), (0, -1)])
+def test_no_element_stands_in_another_row(mode, name, place):
+    if mode == "compiled" and place != (0, 4):
+        return
+    x = COOTensor(Tensor(np.array([place, (1, 0)], np.int32)), Tensor([1.0, 2.0]), (3, 4))
+    with pytest.raises(IndexError, match=r"COOTensor: index -?[0-9] is out of range for a size of [34]"):
+        array(Whole(name)(x, Tensor(DENSE)))
+
+
 # ---- sizes that are counted
 
 
@@ -262,13 +287,39 @@ def total(x, pair):
     return x.to_dense().sum() + pair[0].values.sum()
 
 
+class Either(nn.Cell):
+    def construct(self, x, y):
+        if x.values.sum() > 0:
+            made = x
+        else:
+            made = y
+        return made
+
+
+class Turned(nn.Cell):
+    def construct(self, x, y):
+        turn = x.values.sum()
+        while turn > 0:
+            x = y
+            turn = turn - 1
+        return x
+
+
 def test_a_shape_is_a_constant_of_a_compiled_step():
     wide = CSRTensor(*csr().parts, (3, 5))
     made = [float(total(x, (coo(),))) for x in (csr(), wide, csr((2.0, 2.0, 2.0)))]
     assert made == [5, 5, 9]
     step = graphc.compile(Scaled(), csr())
-    with pytest.raises(GraphcError, match="compiled for other inputs"):
+    with pytest.raises(GraphcError, match=r"a CSRTensor \(3, 5\) is given, it was compiled for a CSRTensor \(3, 4\)"):
         step(wide)
+    with pytest.raises(
+        GraphcError, match=r"a CSRTensor \(3, 4\) of f32\[3\] if .* and a CSRTensor \(3, 5\) of f32\[3\] if not"
+    ):
+        Either()(csr(), wide)
+    with pytest.raises(
+        GraphcError, match=r"(?s)before a turn: +tuple of 2 \(a CSRTensor \(3, 4\).*after it: .*\(3, 5\)"
+    ):
+        Turned()(csr(), wide)
 
 
 def test_what_python_does_with_them(mode):
@@ -366,7 +417,9 @@ REFUSED = {
     "no < of CSRTensor and CSRTensor": lambda: csr() < csr(),
     "neither true nor false": lambda: bool(coo()),
     "shapes are": lambda: coo() + Tensor(WIDE),
+    "more places than int64 counts": lambda: COOTensor(NONE, Tensor(np.zeros(0)), (2**32, 2**31)).coalesce(),
     "CSRTensor has no attribute 'to_dens'.*x.to_dense": lambda: csr().to_dens,
+    "CSRTensor has no attribute 'tensor_type'.*x.to_dense": lambda: ops.matmul(csr(), Tensor(WIDE)),
     "csr_exp: x must be a CSRTensor, got COOTensor": lambda: ops.csr_exp(coo()),
     "Abs: x must be a Tensor or a number, got CSRTensor": lambda: ops.abs(csr()),
     r"expected \[4, 1\]": lambda: csr().mv(Tensor(WIDE)),
@@ -386,6 +439,19 @@ REFUSED = {
     "SparseToDense: indices": lambda: ops.SparseToDense()(coo().indices, coo().values, (3,)),
     "adjoint_st must be a bool": lambda: ops.SparseTensorDenseMatmul(1)(*coo().to_tuple(), Tensor(WIDE)),
 }
+
+
+class Product(nn.Cell):
+    def construct(self, x, wide):
+        return x.mm(wide)
+
+
+def test_parts_have_no_buckets():
+    for buckets in ((4, 8), {"x2": (4, 8)}):
+        with pytest.raises(graphc.SignatureError, match=r"'x[02]' is a part of a sparse tensor: its size cannot vary"):
+            graphc.compile(Product(), csr(), Tensor(WIDE), buckets=buckets)
+    step = graphc.compile(Product(), csr(), Tensor(WIDE), buckets={"wide": {1: (2, 4)}})
+    np.testing.assert_allclose(step(csr(), Tensor(WIDE)).asnumpy(), array(csr()) @ WIDE, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("message", REFUSED)

@@ -5,7 +5,6 @@ All act on the last two axes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,10 +29,22 @@ def _matrices(name: str, x: TensorType, square: bool = False, dtypes: Sequence[s
     return x.shape[-2], x.shape[-1]
 
 
+def _real_only(name: str, g: Builder, n: NodeView) -> None:
+    """GradientError for complex matrices."""
+    if g.type(n.x).is_complex:
+        raise GradientError(f"{name}: of complex matrices there is no gradient", loc=n.node.loc)
+
+
 def _eye(g: Builder, like: Value, n: int) -> Value:
     type = g.type(like)
     made: Value = g.BroadcastTo(g.matrix(np.eye(n, dtype=type.numpy)), shape=(*type.shape[:-2], n, n))
     return made
+
+
+def _where_finite(x: Array) -> tuple[Array, Array]:
+    """(matrices, zeros for those that are not finite: LAPACK fails for them or prints; which are finite, [..., 1, 1])."""
+    finite = np.asarray(np.isfinite(x).all((-2, -1), keepdims=True))
+    return np.where(finite, x, np.zeros_like(x)), finite
 
 
 # ---- orthogonal and triangular factors
@@ -41,20 +52,22 @@ def _eye(g: Builder, like: Value, n: int) -> Value:
 
 def _qr_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
-    m, n = _matrices("Qr", x)
+    m, n = _matrices("Qr", x, dtypes=(*_DTYPES, *COMPLEX))
     k, lead = m if attrs["full_matrices"] else min(m, n), x.shape[:-2]
     return TensorType(x.dtype, (*lead, m, k)), TensorType(x.dtype, (*lead, k, n))
 
 
 def _qr(x: Array, full_matrices: bool) -> tuple[Array, Array]:
-    made = np.linalg.qr(x, mode="complete" if full_matrices else "reduced")
-    return made[0], made[1]
+    given, finite = _where_finite(x)
+    q, r = np.linalg.qr(given, mode="complete" if full_matrices else "reduced")
+    return np.where(finite, q, np.nan), np.where(finite, r, np.nan)
 
 
 def _qr_grad(g: Builder, n: NodeView, dq: Value | None, dr: Value | None) -> list[Value]:
     """Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2018); for wide matrices by their first
     columns (Roberts and Roberts, 2020).
     """
+    _real_only("Qr", g, n)
     type, q, r = g.type(n.x), n.out(0), n.out(1)
     rows, columns = type.shape[-2:]
     if n.full_matrices and rows > columns:
@@ -104,8 +117,10 @@ op(
         Sample((floats(2, 3, 5),), grad=(0,)),
         Sample((floats(3, 3),), {"full_matrices": True}, grad=(0,)),
         Sample((floats(5, 3),), {"full_matrices": True}),
+        Sample((complexes(2, 4, 3),)),
     ],
-    doc="(q, r) with x = q r, orthonormal columns of q and upper triangular r. The gradient is NaN where x has not full rank",
+    doc="(q, r) with x = q r, orthonormal columns of q and upper triangular r. The gradient is NaN where x has not full rank;"
+    " there is none of complex x, as MindSpore's",
 )
 
 # ---- eigenvalues
@@ -120,11 +135,12 @@ def _eig_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def _eig(x: Array) -> tuple[Array, Array]:
     whole = np.result_type(x.dtype, np.complex64)
+    given, finite = _where_finite(x)
     try:
-        values, vectors = np.linalg.eig(x)
-    except np.linalg.LinAlgError:  # Not finite, or no convergence.
+        values, vectors = np.linalg.eig(given)
+    except np.linalg.LinAlgError:  # No convergence.
         return np.full(x.shape[:-1], np.nan, whole), np.full(x.shape, np.nan, whole)
-    return values.astype(whole), vectors.astype(whole)
+    return np.where(finite[..., 0], values, np.nan).astype(whole), np.where(finite, vectors, np.nan).astype(whole)
 
 
 op(
@@ -147,7 +163,7 @@ op(
 
 def _svd_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
-    m, n = _matrices("Svd", x)
+    m, n = _matrices("Svd", x, dtypes=(*_DTYPES, *COMPLEX))
     k, lead = min(m, n), x.shape[:-2]
     wide = attrs["full_matrices"]
     sizes = ((k,), (m, m if wide else k), (n, n if wide else k))
@@ -155,10 +171,10 @@ def _svd_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def _svd(x: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
-    finite = np.asarray(np.isfinite(x).all((-2, -1), keepdims=True))
-    u, s, vh = np.linalg.svd(np.where(finite, x, 0), full_matrices=full_matrices)
-    u, v = (np.where(finite, m, np.nan) for m in (u, vh.swapaxes(-1, -2)))
-    return np.where(finite[..., 0], s, np.nan), u, v
+    given, finite = _where_finite(x)
+    u, s, vh = np.linalg.svd(given, full_matrices=full_matrices)
+    u, v = (np.where(finite, m, np.nan) for m in (u, vh.conj().swapaxes(-1, -2)))
+    return np.where(finite[..., 0], s, np.nan).astype(x.dtype), u, v
 
 
 def _svd_grad(g: Builder, n: NodeView, ds: Value | None, du: Value | None, dv: Value | None) -> list[Value]:
@@ -167,6 +183,7 @@ def _svd_grad(g: Builder, n: NodeView, ds: Value | None, du: Value | None, dv: V
     With F[i, j] = 1 / (s[j]^2 - s[i]^2): u ((F o skew(u' du)) s + s (F o skew(v' dv)) + diag(ds)) v', and what of du and dv
     stands perpendicular to u and v.
     """
+    _real_only("Svd", g, n)
     rows, columns = g.type(n.x).shape[-2:]
     if n.full_matrices and rows != columns and (du is not None or dv is not None):
         raise GradientError(
@@ -211,9 +228,10 @@ op(
         Sample((floats(3, 4),), {"full_matrices": True}, grad=(0,)),
         Sample((floats(0, 3, 2),)),
         Sample((np.full((2, 2), np.nan, np.float32),)),
+        Sample((complexes(2, 3, 4),)),
     ],
     doc="(s, u, v) with x = u diag(s) v' and s descending, NaN where x is not finite."
-    " Gradients of u and v are infinite where singular values are equal",
+    " Gradients of u and v are infinite where singular values are equal; of complex x all are complex, and there is none",
 )
 
 # ---- the pseudoinverse
@@ -272,24 +290,22 @@ _WITHIN = 5.371920351148152
 
 
 def _matrix_exp(x: Array) -> Array:
-    """Scaling and squaring (Higham, 2005), in float64."""
-    a = x.astype(np.float64)
-    n = a.shape[-1]
-    norm = float(np.abs(a).sum(-2).max(initial=0.0))
-    if not math.isfinite(norm):
-        return np.full_like(x, np.nan)
-    squarings = max(0, math.ceil(math.log2(norm / _WITHIN))) if norm else 0
-    a = a / 2.0**squarings
+    """Scaling and squaring (Higham, 2005), in float64, of each matrix as often as its own norm asks for."""
+    a, finite = _where_finite(x.astype(np.float64))
+    norm = np.abs(a).sum(-2).max(-1, initial=0.0)[..., None, None]
+    squarings = np.ceil(np.log2(np.maximum(norm / _WITHIN, 1.0))).astype(np.int64)
+    a = np.ldexp(a, -squarings)
     b: Any = _PADE
-    eye = np.broadcast_to(np.eye(n), a.shape)
+    eye = np.broadcast_to(np.eye(a.shape[-1]), a.shape)
     a2 = a @ a
     a4, a6 = a2 @ a2, a2 @ a2 @ a2
     u = a @ (a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * eye)
     v = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * eye
     made = np.linalg.solve(v - u, v + u)
-    for _ in range(squarings):
-        made = made @ made
-    return np.asarray(made.astype(x.dtype))
+    with np.errstate(all="ignore"):
+        for k in range(squarings.max(initial=0)):
+            made = np.where(squarings > k, made @ made, made)
+        return np.where(finite, made, np.nan).astype(x.dtype)
 
 
 def _matrix_exp_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:

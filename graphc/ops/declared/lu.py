@@ -17,6 +17,7 @@ from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import NO_GRAD, Alias, Attrs, Kernel, Operands, Types
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import leading
+from graphc.ops.declared.packages import lapack
 from graphc.ops.declared.rules import Array, floats, matrix_product, same_dtype
 from graphc.ops.declared.triangular import solved, square
 
@@ -36,6 +37,27 @@ def _lu_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def _lu(x: Array) -> tuple[Array, Array, Array]:
+    """By LAPACK, if there is SciPy; what is not finite, and many small matrices, in columns for all of them at once."""
+    batch = math.prod(x.shape[:-2])
+    made = _by_lapack(x) if lapack() and x.size and batch <= x.shape[-1] else None
+    return _by_columns(x) if made is None else made
+
+
+def _by_lapack(x: Array) -> tuple[Array, Array, Array] | None:
+    """None where a factor is not finite."""
+    factor = lapack().dgetrf if x.dtype == np.float64 else lapack().sgetrf
+    packed, order, sign = np.empty_like(x), np.empty(x.shape[:-1], np.int32), np.empty(x.shape[:-2], x.dtype)
+    for at in np.ndindex(x.shape[:-2]):
+        packed[at], exchanges, _ = factor(x[at])
+        rows, odd = list(range(x.shape[-1])), False
+        for k, there in enumerate(exchanges.tolist()):
+            rows[k], rows[there] = rows[there], rows[k]
+            odd ^= there != k
+        order[at], sign[at] = rows, -1 if odd else 1
+    return (packed, order, sign) if np.isfinite(packed).all() else None
+
+
+def _by_columns(x: Array) -> tuple[Array, Array, Array]:
     """Crout's order: a column below the diagonal, then a row on its right."""
     size = x.shape[-1]
     packed = x.reshape(math.prod(x.shape[:-2]), size, size).copy()

@@ -29,14 +29,16 @@ def _factor_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def _factor_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
     """Of rows as they stand in the factors L^-T (tril(L^T dL) + triu(dU U^T)) U^-T, the diagonal of the former left out."""
-    unit = half(g, n.packed, True, strict=True)
+    # The result, which has a gradient itself, for one of second order.
+    packed = n.out()
+    unit = half(g, packed, True, strict=True)
     dl, du = half(g, dy, True, strict=True), half(g, dy, False)
     # L^T dL is what is below the diagonal and that, because L is ones on it.
     below = g.Add(matrix_product(g, unit, dl, ta=True), dl)
-    above = matrix_product(g, du, half(g, n.packed, False), tb=True)
+    above = matrix_product(g, du, half(g, packed, False), tb=True)
     inner = g.Add(half(g, below, True, strict=True), half(g, above, False))
-    inner = g.SolveTriangular(n.packed, inner, transposed=True, unit=True)
-    rows = turned(g, g.SolveTriangular(n.packed, turned(g, inner), lower=False))
+    inner = g.SolveTriangular(packed, inner, transposed=True, unit=True)
+    rows = turned(g, g.SolveTriangular(packed, turned(g, inner), lower=False))
     type = g.type(n.a)
     lead, size = type.shape[:-2], type.shape[-1]
     order = g.Reshape(n.order, shape=(*lead, 1, size))

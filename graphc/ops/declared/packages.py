@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from importlib import import_module
 from typing import Any
 
@@ -18,3 +19,12 @@ def scipy_part(name: str) -> Any:
             loc=user_loc(),
             help="pip install 'graphc[scipy]'",
         ) from error
+
+
+@functools.cache
+def lapack() -> Any:
+    """SciPy's module of LAPACK's functions for what has a loop of its own beside it: None without SciPy."""
+    try:
+        return import_module("scipy.linalg.lapack")
+    except ImportError:
+        return None

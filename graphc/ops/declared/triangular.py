@@ -13,6 +13,7 @@ from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import leading
+from graphc.ops.declared.packages import lapack
 from graphc.ops.declared.rules import Array, check_dtype, floats, matrix_product, same_dtype, turned
 
 _DTYPES = ("float32", "float64")
@@ -50,6 +51,25 @@ def _solve_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def solved(a: Array, b: Array, lower: bool, transposed: bool, unit: bool) -> Array:
+    """By LAPACK, if there is SciPy; what is not finite, and many small systems, row by row for all of them at once."""
+    batch = math.prod(b.shape[:-2])
+    made = _by_lapack(a, b, lower, transposed, unit) if lapack() and b.size and batch <= b.shape[-2] else None
+    return _by_rows(a, b, lower, transposed, unit) if made is None else made
+
+
+def _by_lapack(a: Array, b: Array, lower: bool, transposed: bool, unit: bool) -> Array | None:
+    """None where a result is not finite: what it is then depends on the order of sums."""
+    solve = lapack().dtrtrs if b.dtype == np.float64 else lapack().strtrs
+    made = np.empty_like(b)
+    for at in np.ndindex(b.shape[:-2]):
+        # LAPACK's order of elements makes its transpose of a matrix.
+        made[at], fails = solve(a[at].T, b[at], lower=not lower, trans=not transposed, unitdiag=unit)
+        if fails:
+            return None
+    return made if np.isfinite(made).all() else None
+
+
+def _by_rows(a: Array, b: Array, lower: bool, transposed: bool, unit: bool) -> Array:
     a = a.swapaxes(-1, -2) if transposed else a
     made, rows = np.zeros_like(b), range(a.shape[-1])
     forward = lower != transposed
@@ -116,12 +136,23 @@ def _cholesky_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def _cholesky(x: Array, upper: bool) -> Array:
+    try:
+        made = np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:  # One of them is not positive definite.
+        made = None
+    if made is None or not np.isfinite(made).all():
+        made = _columns(x)
+    return made.swapaxes(-1, -2).copy() if upper else made
+
+
+def _columns(x: Array) -> Array:
+    """The factors of all matrices at once, column by column, with NaN where they come to be."""
     made = np.zeros_like(x)
     with np.errstate(all="ignore"):
         for k in range(x.shape[-1]):
             column = x[..., k:, k] - (made[..., k:, :k] @ made[..., k, :k, None])[..., 0]
             made[..., k:, k] = column / np.sqrt(column[..., :1])
-    return made.swapaxes(-1, -2).copy() if upper else made
+    return made
 
 
 def _cholesky_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:

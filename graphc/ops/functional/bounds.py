@@ -46,6 +46,17 @@ def classes_in_bounds(owner: str, labels: Tensor, scores: Tensor, axis: int, ign
     return _looked_at(labels, scores.shape[axis], says, negative=False, ignored=ignored, after=(scores,))
 
 
+def elements_in_bounds(owner: str, index: Tensor, size: int) -> Tensor:
+    """Rows or columns of a sparse matrix's elements, none of which counts from the end. IndexRangeError as for `in_bounds`.
+
+    Where the step counts the elements, there may be anything behind the last one, and they are not looked at.
+    """
+    index, active = as_index(index), dispatch.recorder.get()
+    if active is not None and isinstance(active.shape_of(index)[0], Deferred):
+        return index
+    return _looked_at(index, size, f"{owner}: index {{index}} is out of range for a size of {{size}}", negative=False)
+
+
 def exchanges_in_bounds(owner: str, places: Tensor, size: int) -> Tensor:
     """With which of so many rows others are exchanged, counted from 0. IndexRangeError as for `in_bounds`."""
     says = f"{owner}: row {{index}}, counted from 0, is out of range for {{size}} rows"

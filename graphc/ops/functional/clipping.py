@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, user_loc
-from graphc.ops.functional.core import Operand, cast, pair, real_only
+from graphc.ops.functional.core import Operand, bound_in, cast, pair, real_only
 from graphc.ops.functional.elementwise import abs_, greater, less, maximum, minimum, pow_, sqrt, square
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
@@ -76,9 +76,9 @@ def clip_by_value(x: Tensors, clip_value_min: Any = None, clip_value_max: Any = 
 
     def one(t: Tensor) -> Tensor:
         if clip_value_min is not None:
-            t = maximum(t, cast(clip_value_min, t.dtype))
+            t = maximum(t, bound_in(clip_value_min, t.tensor_type.dtype))
         if clip_value_max is not None:
-            t = minimum(t, cast(clip_value_max, t.dtype))
+            t = minimum(t, bound_in(clip_value_max, t.tensor_type.dtype))
         return t
 
     made = [one(t) for t in _tensors("clip_by_value", x)]

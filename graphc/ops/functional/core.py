@@ -165,6 +165,11 @@ def cast(input: Operand, dtype: Any) -> Tensor:
     return made
 
 
+def bound_in(x: Operand, dtype: str) -> Tensor:
+    """`cast` of what is brought into a dtype unasked: DTypeError where that would drop an imaginary part."""
+    return cast_to(x, dtype) if isinstance(x, Tensor) else cast(x, dtype)
+
+
 def as_bool(x: Operand) -> Tensor:
     return cast_to(as_tensor(x), "bool")
 

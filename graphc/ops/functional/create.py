@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
-from graphc.ops.functional.core import Number, Operand, call, cast, in_range, is_number
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ops.functional.core import Number, Operand, bound_in, call, cast, in_range, is_number
 from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.rooms import with_rooms
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
@@ -158,7 +158,10 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: Any = None) -> Tensor
 @method()
 def fills(x: Tensor, value: Operand) -> Tensor:
     """One number in the shape and dtype of a tensor."""
-    return broadcast_to(cast(value, x.dtype), x.shape)
+    one = bound_in(value, x.tensor_type.dtype)
+    if one.ndim:
+        raise ShapeError(f"fills: value is {one.tensor_type}, expected one number without axes", loc=user_loc())
+    return broadcast_to(one, x.shape)
 
 
 def eps(x: Tensor) -> Tensor:

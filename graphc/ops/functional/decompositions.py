@@ -20,7 +20,7 @@ from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.shapes import broadcast_to, moveaxis, reshape, swapaxes
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.solve import inverse, matrices, whole
+from graphc.ops.functional.solve import inverse, matrices, of_parts, whole
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.methods import install, method
 from graphc.ops.tensor.tensor import Tensor
@@ -130,7 +130,8 @@ def qr(input: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     """(Q, R) with orthonormal columns of Q and upper triangular R, whose product is input.
 
     mode: "reduced", Q [..., m, k] with k the smaller size, or "complete", Q [..., m, m], which has no gradient for more rows
-    than columns. halves are computed in float32. Not in a compiled Cell: there `geqrf` and `orgqr` give Q.
+    than columns; complex matrices have none. halves are computed in float32. Not in a compiled Cell: there `geqrf` and `orgqr`
+    give Q.
     """
     if mode not in ("reduced", "complete"):
         raise refusal("qr", "mode", mode, "reduced", "complete")
@@ -153,10 +154,19 @@ def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> 
     """(s, u, v) with input = u diag(s) v^T and s descending; s alone unless `compute_uv`. Not in a compiled Cell.
 
     full_matrices: u and v are square. Gradients of u and v are not finite where singular values are equal, and those of s are
-    one of several there.
+    one of several there. Of complex matrices all are complex, as in MindSpore, v^T is the conjugate transpose, and there is no
+    gradient.
     """
     made = call_op("Svd", input, full_matrices=bool(full_matrices) and bool(compute_uv))
     return made if compute_uv else made[0]
+
+
+def singular_values(x: Tensor) -> Tensor:
+    """The singular values [..., k] alone, descending and real; of halves in float32."""
+    # Among those of the parts each stands twice.
+    twice = x.tensor_type.is_complex
+    values: Tensor = svd(of_parts(x) if twice else whole(x), compute_uv=False)
+    return getitem(values, (..., slice(None, None, 2))) if twice else values
 
 
 # ---- eigenvalues
@@ -200,7 +210,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     """
     if isinstance(n, bool) or not isinstance(n, int):
         raise ArgumentTypeError(f"matrix_power: n must be an int, got {type(n).__name__}", loc=user_loc())
-    size = matrices("matrix_power", input, integers=n >= 0)
+    size = matrices("matrix_power", input, integers=n >= 0, complexes=True)
     if n == 0:
         return broadcast_to(eye(size, size, input.dtype), input.shape)
     power, count = (input, n) if n > 0 else (inverse(input), -n)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.bounds import exchanges_in_bounds
 from graphc.ops.functional.core import call, cast, cast_to, is_number
 from graphc.ops.functional.create import eye
@@ -29,6 +29,13 @@ def _same_rows(owner: str, a: Tensor, b: Tensor) -> None:
         )
 
 
+def _same_dtype(owner: str, **given: Tensor) -> None:
+    """DTypeError where the dtypes differ."""
+    if len({x.tensor_type.dtype for x in given.values()}) > 1:
+        said = ", ".join(f"{name} is {x.tensor_type}" for name, x in given.items())
+        raise DTypeError(f"{owner}: {said}, expected one dtype", loc=user_loc())
+
+
 def _together(owner: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Matrices and right sides with the same leading axes. ShapeError where rows do not fit."""
     _same_rows(owner, a, b)
@@ -37,12 +44,14 @@ def _together(owner: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
-    """x with matrix x = rhs, for matrices of right sides; adjoint: of the transposed matrices. By LU factors.
+    """x with matrix x = rhs, for matrices of right sides; adjoint: of the transposed matrices,
+    of complex ones conjugate. By LU factors.
 
     Singular matrices give infinities and NaN.
     """
-    matrices("matrix_solve", matrix)
+    matrices("matrix_solve", matrix, complexes=True)
     _same_rows("matrix_solve", matrix, rhs)
+    _same_dtype("matrix_solve", matrix=matrix, rhs=rhs)
     return solved(matrix, rhs, bool(adjoint))
 
 
@@ -60,6 +69,7 @@ def triangular_solve(
 def triangular(a: Tensor, b: Tensor, lower: bool, transpose: bool, unit: bool = False) -> Tensor:
     """x with a x = b for the lower or upper triangle of a, or its transpose."""
     matrices("triangular_solve", a)
+    _same_dtype("triangular_solve", A=a, b=b)
     a, b = _together("triangular_solve", a, b)
     return call("SolveTriangular", a, b, lower=bool(lower), transposed=bool(transpose), unit=bool(unit))
 
@@ -164,6 +174,9 @@ def lstsq(input: Tensor, A: Tensor) -> Tensor:
         raise ShapeError(
             f"lstsq: {input.tensor_type} and {A.tensor_type} are no matrices with the same rows", loc=user_loc()
         )
+    if not input.tensor_type.is_float:
+        raise DTypeError(f"lstsq: input is {input.tensor_type}, expected floats", loc=user_loc())
+    _same_dtype("lstsq", input=input, A=A)
     return cast(matmul(pinv(whole(input)), whole(A if A.ndim == 2 else expand_dims(A, 1))), A.dtype)
 
 

@@ -13,13 +13,13 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.control import choose
 from graphc.ops.functional.core import Axis, Number, as_float, cast
-from graphc.ops.functional.decompositions import svd
+from graphc.ops.functional.decompositions import singular_values
 from graphc.ops.functional.elementwise import abs_, equal, mul, not_equal, pow_, sqrt, square
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, moveaxis
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.solve import inverse, whole
+from graphc.ops.functional.solve import inverse
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -116,7 +116,7 @@ def matrix_norm(
     if ord == "fro":
         return _root(reduce_sum(square(_sizes(x)), (rows, columns), keepdims))
     if ord in ("nuc", 2, -2):
-        values = svd(moveaxis(whole(x), (rows, columns), (-2, -1)), compute_uv=False)
+        values = singular_values(moveaxis(x, (rows, columns), (-2, -1)))
         made = (
             reduce_sum(values, -1) if ord == "nuc" else getitem(values, (..., 0 if ord == 2 else values.shape[-1] - 1))
         )
@@ -146,7 +146,7 @@ def cond(A: Any, p: Any = None, *branches: Any) -> Any:
         raise ArgumentTypeError(f"cond: got {len(branches) + 2} arguments, expected A and p", loc=user_loc())
     x = as_float(A)
     if p is None or p in (2, -2):
-        values = svd(x, compute_uv=False)
+        values = singular_values(x)
         ends = [getitem(values, (..., k)) for k in (0, values.shape[-1] - 1)]
         return div(*(ends if p != -2 else ends[::-1]))
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:

@@ -9,22 +9,26 @@ from graphc.ir.types import HALVES, INTEGERS
 from graphc.ops.functional.core import call, cast
 from graphc.ops.functional.create import eye
 from graphc.ops.functional.diagonals import diagonal
-from graphc.ops.functional.elementwise import abs_, less, log, mul, sign
+from graphc.ops.functional.elementwise import abs_, less, log, mul, neg, sign
+from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import broadcast_batches
 from graphc.ops.functional.reduce import reduce_prod, reduce_sum
 from graphc.ops.functional.shapes import broadcast_to
+from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- linear algebra
 
 
-def matrices(owner: str, x: Tensor, integers: bool = False) -> int:
-    """The size of square matrices of floats, or integers. ShapeError for anything else."""
-    known = x.tensor_type.is_float or (integers and x.tensor_type.dtype in INTEGERS)
+def matrices(owner: str, x: Tensor, integers: bool = False, complexes: bool = False) -> int:
+    """The size of square matrices of floats, or integers, or complex numbers. ShapeError for anything else."""
+    type = x.tensor_type
+    known = type.is_float or (integers and type.dtype in INTEGERS) or (complexes and type.is_complex)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not known:
-        raise ShapeError(f"{owner}: x is {x.tensor_type}, expected square float matrices", loc=user_loc())
+        kinds = "float or complex" if complexes else "float"
+        raise ShapeError(f"{owner}: x is {type}, expected square {kinds} matrices", loc=user_loc())
     return x.shape[-1]
 
 
@@ -33,11 +37,22 @@ def whole(x: Tensor) -> Tensor:
     return cast(x, "float32") if x.tensor_type.dtype in HALVES else x
 
 
-def solved(a: Tensor, b: Tensor, transposed: bool = False) -> Tensor:
-    """x with a x = b, or with a's transpose, for matrices of right sides; leading axes are broadcast.
+def of_parts(x: Tensor) -> Tensor:
+    """[[re, -im], [im, re]]: products of such matrices are those of the complex ones."""
+    re, im = call("Real", x), call("Imag", x)
+    return concat((concat((re, neg(im)), -1), concat((im, re), -1)), -2)
 
-    Factors are made before that: a compiled step makes those of one matrix once.
+
+def solved(a: Tensor, b: Tensor, transposed: bool = False) -> Tensor:
+    """x with a x = b, or with a's conjugate transpose, for matrices of right sides; leading axes are broadcast.
+
+    Factors are made before that: a compiled step makes those of one matrix once. Complex systems are real ones of twice the size.
     """
+    if a.tensor_type.is_complex:
+        size = a.shape[-1]
+        made = solved(of_parts(a), concat((call("Real", b), call("Imag", b)), -2), transposed)
+        parts = (getitem(made, (..., part, slice(None))) for part in (slice(0, size), slice(size, None)))
+        return call("Complex", *parts)
     packed, order, _ = call("LU", a)
     lead = broadcast_batches("solve", a, b)
     axes = ((a, 2), (b, 2), (packed, 2), (order, 1))
@@ -48,7 +63,7 @@ def solved(a: Tensor, b: Tensor, transposed: bool = False) -> Tensor:
 @method()
 def inverse(input: Tensor) -> Tensor:
     """The inverse of square matrices, by LU factors; infinities and NaN where there is none."""
-    return solved(input, eye(matrices("inverse", input), dtype=input.dtype))
+    return solved(input, eye(matrices("inverse", input, complexes=True), dtype=input.dtype))
 
 
 def _pivots(owner: str, x: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:

@@ -10,6 +10,7 @@ import numpy as np
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.bounds import elements_in_bounds
 from graphc.ops.functional.core import cast, cast_to, is_number, pair
 from graphc.ops.functional.create import ones_like, zeros_like
 from graphc.ops.functional.dynamic import columns_of
@@ -82,10 +83,15 @@ class COOTensor(Sparse):
         """[n]: the columns of the values."""
         return getitem(self.indices, (slice(None), 1))
 
+    def within(self) -> tuple[Tensor, Tensor]:
+        """The rows and columns, of which none lies outside of the matrix. IndexRangeError."""
+        name, (height, width) = type(self).__name__, self.shape
+        return elements_in_bounds(name, self.rows, height), elements_in_bounds(name, self.columns, width)
+
     @property
     def places(self) -> Tensor:
-        """[n]: where the values stand in the flattened matrix."""
-        return flat_places(self.rows, self.columns, self.shape)
+        """[n]: where the values stand in the flattened matrix. IndexRangeError."""
+        return flat_places(*self.within(), self.shape)
 
     def to_tuple(self) -> tuple[Tensor, Tensor, tuple[int, ...]]:
         """(indices, values, shape)."""
@@ -93,11 +99,12 @@ class COOTensor(Sparse):
 
     def to_dense(self) -> Tensor:
         """The matrix; what stands at equal indices is added up."""
-        return sparse_to_dense(self.indices, self.values, self.shape, "add")
+        return sparse_to_dense(stack(self.within(), 1), self.values, self.shape, "add")
 
     def to_csr(self) -> CSRTensor:
         """The same in rows; in each the elements stand as they did."""
-        rows, columns, values = in_order(self.rows, self.columns, self.values)
+        rows, columns = (cast_to(x, self.indices.tensor_type.dtype) for x in self.within())
+        rows, columns, values = in_order(rows, columns, self.values)
         return CSRTensor(begins_of(rows, self.shape[0]), columns, values, self.shape)
 
     def coalesce(self) -> COOTensor:
@@ -134,7 +141,11 @@ class COOTensor(Sparse):
     def _brought(self, mode: str, dense: Tensor) -> Tensor:
         """A dense tensor with the values added at their places, or subtracted."""
         dense, values = pair("Add", dense, self.values)
-        return tensor_scatter(mode, dense, self.indices, values)
+        return tensor_scatter(mode, dense, stack(self.within(), 1), values)
+
+    def _beside(self, other: Any, sign: str) -> Tensor:
+        """What stands in a dense tensor where the values do."""
+        return gather_nd(_like(self, other, sign), stack(self.within(), 1))
 
     def __neg__(self) -> COOTensor:
         return self.with_values(neg(self.values))
@@ -153,12 +164,12 @@ class COOTensor(Sparse):
         return self._brought("sub", _like(self, other, "-"))
 
     def __mul__(self, other: Any) -> COOTensor:
-        return self.with_values(mul(self.values, gather_nd(_like(self, other, "*"), self.indices)))
+        return self.with_values(mul(self.values, self._beside(other, "*")))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> COOTensor:
-        return self.with_values(div(self.values, gather_nd(_like(self, other, "/"), self.indices)))
+        return self.with_values(div(self.values, self._beside(other, "/")))
 
 
 class SparseTensor(COOTensor):

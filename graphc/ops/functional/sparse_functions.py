@@ -190,7 +190,8 @@ def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
             raise ShapeError(f"coo_concat: shapes are {[x.shape for x in parts]}", loc=user_loc())
         away = np.zeros(2, x.indices.tensor_type.numpy)
         away[axis] = sizes[axis]
-        indices.append(add(x.indices, Tensor(away)))
+        inside = cast_to(stack(x.within(), 1), x.indices.tensor_type.dtype)
+        indices.append(add(inside, Tensor(away)))
         sizes[axis] += x.shape[axis]
     made = COOTensor(concat(tuple(indices)), concat(tuple(x.values for x in parts)), tuple(sizes))
     _, *ordered = in_order(made.places, made.indices, made.values)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS
 from graphc.ops.functional.bounds import as_index
 from graphc.ops.functional.core import call, cast_to, real_only
@@ -102,8 +102,13 @@ def _count(owner: str, name: str, value: Any) -> Any:
 
 
 def flat_places(rows: Tensor, columns: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The places of elements in the flattened matrix: int32, or int64 where these are too many."""
-    dtype = "int32" if shape[0] * shape[1] < 2**31 else "int64"
+    """The places of elements in the flattened matrix: int32, or int64 where these are too many. ArgumentValueError where they
+    are too many for that, too.
+    """
+    count = shape[0] * shape[1]
+    if count >= 2**63:
+        raise ArgumentValueError(f"a sparse matrix {shape} has more places than int64 counts", loc=user_loc())
+    dtype = "int32" if count < 2**31 else "int64"
     return add(mul(cast_to(rows, dtype), shape[1]), cast_to(columns, dtype))
 
 

@@ -104,7 +104,8 @@ class Sparse(OwnOperators):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            no_attribute(type(self).__name__, name, dir(type(self)), "x.")
+            dense = "x.to_dense() is a Tensor, and has it" if hasattr(Tensor, name) else None
+            no_attribute(type(self).__name__, name, dir(type(self)), "x.", dense)
 
     def __repr__(self) -> str:
         named = ", ".join(f"{name}={_said(x)}" for name, x in zip(self.PARTS, self.parts, strict=True))

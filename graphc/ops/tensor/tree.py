@@ -112,6 +112,29 @@ def without_values(structure: Structure) -> set[int]:
     return set().union(*map(without_values, structure.items))
 
 
+def a_sparse(structure: Nest) -> str:
+    """A COOTensor or CSRTensor in words."""
+    kind, shape = structure.keys
+    return f"a {kind.__name__} {shape}"
+
+
+def sparse_in(structure: Structure) -> Iterator[Nest]:
+    """The COOTensors and CSRTensors of a structure, in order."""
+    if isinstance(structure, Nest):
+        yield from (structure,) if structure.kind == "sparse" else ()
+        for item in structure.items:
+            yield from sparse_in(item)
+
+
+def parts(structure: Structure) -> set[int]:
+    """The numbers of tensors that are parts of a RowTensor, a COOTensor or a CSRTensor."""
+    if not isinstance(structure, Nest):
+        return set()
+    if structure.kind in ("rows", "sparse"):
+        return {part.number for part in structure.items if isinstance(part, Leaf)}
+    return set().union(*map(parts, structure.items))
+
+
 def _rows(indices: Any, values: Any, shape: tuple[int, ...], is_merged: bool) -> Any:
     """A RowTensor; a plain tuple of what stands in place of its parts."""
     if not (isinstance(indices, Tensor) and isinstance(values, Tensor)):
