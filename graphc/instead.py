@@ -147,9 +147,6 @@ DATASET = {
     "OBSMindDataset": "use MindDataset of files that are on this machine",
     "DatasetCache": "use the data set itself: samples that fit into memory are kept by NumpySlicesDataset",
     "sync_wait_for_dataset": "use sync_wait and sync_update: there are no devices to wait for",
-    **_names(
-        "use Python code that makes the data set: it is not written to files", "compare deserialize serialize show"
-    ),
     "utils": "use the samples themselves: there is nothing that draws them",
 }
 
@@ -160,8 +157,7 @@ DATASET_METHODS = {
     **_names("use load_state_dict with an iterator's state_dict()", "get_init_step set_init_step"),
     **_names(
         "use title(): it is MindSpore's own machinery",
-        "copy_batch_size create_ir_tree input_indexs iterator_bootstrap parse parse_tree post_parse pre_parse pre_process"
-        " to_json",
+        "copy_batch_size create_ir_tree input_indexs iterator_bootstrap parse parse_tree post_parse pre_parse pre_process",
     ),
 }
 
