@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from graphc.exports.function import export
     from graphc.function import jit, jit_class, ms_function
     from graphc.ops.functional.attributes import from_numpy
+    from graphc.ops.functional.memory import frombuffer, swap_tensors
     from graphc.ops.functional.sparse import COOTensor, CSRTensor, SparseTensor
     from graphc.ops.gradients.derivatives import hessian, jacfwd, jacrev, jvp, vjp, vmap
     from graphc.ops.gradients.reverse import get_grad, grad, value_and_grad
@@ -174,6 +175,7 @@ _LAZY = {
     "graphc.ops.tensor.seed": "get_rng_state get_seed set_rng_state set_seed",
     "graphc.ops.tensor.parameter": "Parameter ParameterTuple",
     "graphc.ops.functional.attributes": "from_numpy",
+    "graphc.ops.functional.memory": "frombuffer swap_tensors",
     "graphc.ops.functional.sparse": "COOTensor CSRTensor SparseTensor",
     "graphc.ops.tensor.tensor": "Tensor tensor",
     "graphc.parallel": "get_auto_parallel_context reset_auto_parallel_context set_auto_parallel_context",
@@ -272,6 +274,7 @@ __all__ = [
     "float32",
     "float64",
     "from_numpy",
+    "frombuffer",
     "get_auto_parallel_context",
     "get_context",
     "get_grad",
@@ -312,6 +315,7 @@ __all__ = [
     "set_seed",
     "short",
     "single",
+    "swap_tensors",
     "tensor",
     "ubyte",
     "uint8",

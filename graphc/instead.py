@@ -86,7 +86,7 @@ OPS = {
 TENSOR = {
     **_names(
         "use x.asnumpy(): a tensor's memory is a NumPy array",
-        "assign_value_cpp convert_bytes_to_tensor data_sync get_bytes set_device_address storage untyped_storage",
+        "assign_value_cpp convert_bytes_to_tensor data_sync set_device_address storage untyped_storage",
     ),
     **_names(
         "use nothing in its place: every tensor lies in the memory of the process",
@@ -94,15 +94,13 @@ TENSOR = {
     ),
     **_names(
         "use graphc.ops: it is an attribute of MindSpore's own machinery",
-        "delete_ delta_seed getitem_index_info index_of_parent_ init_finished init_flag is_init param_info"
+        "delete_ delta_seed getitem_index_info index_of_parent_ init_finished init_flag param_info"
         " parent_tensor_ set_cast_dtype set_init_flag set_param_info setitem_index_info symbolic_shape"
         " virtual_flag wait_pipeline",
     ),
     "remove_hook": "use what register_hook returns",
-    "set_dtype": "use x.astype(dtype): a tensor keeps its dtype",
     "set_": "use x.copy_(source): a tensor keeps its memory",
-    "index": "use x[...]",
-    "init": "use the tensor: its elements are made at once",
+    "index": "use x[...]: MindSpore has none for a CPU",
 }
 
 #: What of `mindspore.nn` is left out.
@@ -214,9 +212,7 @@ TOP = {
     "SummaryLandscape": "use SummaryCollector, and `graphc report`",
     "get_algo_parameters": "use get_context: how a step is compiled is decided by the compiler",
     "get_ps_context": "use graphc.parallel: there are no parameter servers",
-    **_names("use the module logging, logger 'graphc'", "get_level get_log_config"),
-    "swap_tensors": "use x.copy_(y): a tensor keeps its memory",
-    "frombuffer": "use Tensor(numpy.frombuffer(buffer, dtype))",
+    **_names("use the module logging, logger 'graphc': mindspore.log has them", "get_level get_log_config"),
     "UntypedStorage": "use x.asnumpy(): a tensor's memory is a NumPy array",
     "register_saved_tensors_hooks": "use nothing in its place: the compiler decides what to keep for the gradient",
     "shard": "use the function itself: every process has the whole of each tensor",
