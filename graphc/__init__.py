@@ -129,6 +129,7 @@ if TYPE_CHECKING:
     from graphc.ops.tensor.tensor import Tensor, tensor
     from graphc.padded import BucketedStep
     from graphc.parallel import get_auto_parallel_context, reset_auto_parallel_context, set_auto_parallel_context
+    from graphc.profiling.profiler import Profiler
     from graphc.train import (
         BackupAndRestore,
         Callback,
@@ -178,6 +179,7 @@ _LAZY = {
     "graphc.ops.functional.memory": "frombuffer swap_tensors",
     "graphc.ops.functional.sparse": "COOTensor CSRTensor SparseTensor",
     "graphc.ops.tensor.tensor": "Tensor tensor",
+    "graphc.profiling.profiler": "Profiler",
     "graphc.parallel": "get_auto_parallel_context reset_auto_parallel_context set_auto_parallel_context",
     "graphc.train": (
         "BackupAndRestore Callback CheckpointConfig DatasetHelper EarlyStopping History LambdaCallback LearningRateScheduler"
@@ -235,6 +237,7 @@ __all__ = [
     "Parameter",
     "ParameterTuple",
     "ParseError",
+    "Profiler",
     "RecompileWarning",
     "RecordError",
     "ReduceLROnPlateau",

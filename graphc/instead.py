@@ -176,9 +176,7 @@ _STREAMS = "use nothing in its place: a call returns when it is done, there are 
 #: What of `mindspore`, `mindspore.train` and `mindspore.parallel` is left out.
 TOP = {
     "RowTensor": "use nn.Embedding(..., sparse=True) or nn.EmbeddingLookup: their gradients are rows",
-    **_names(
-        "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)", "Profiler FlopsUtilizationCollector"
-    ),
+    "FlopsUtilizationCollector": "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)",
     "flops_collection": "use `graphc profile`, which counts them by kernel",
     "Symbol": "use tensors of fixed shapes: a Cell is compiled anew for each",
     "enable_dynamic": "use the Cell as it is: it is compiled anew for each shape",
@@ -235,8 +233,7 @@ BOOST = {
 }
 PROFILER = _names(
     "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)",
-    "AicoreMetrics DynamicProfilerMonitor EnvProfiler ExportType HostSystem _ExperimentalConfig mstx profile schedule"
-    " tensorboard_trace_handler",
+    "DynamicProfilerMonitor EnvProfiler mstx",
 )
 PARALLEL = _names(
     "use GlobalComm.WORLD_COMM_GROUP: all processes are one group",
@@ -277,7 +274,7 @@ INSTEAD: dict[str, dict[str, str]] = {
     "graphc.dataset.vision": VISION,
     "graphc.mint": MINT,
     "graphc.compat.boost": BOOST,
-    "graphc.compat.lacking": PROFILER,
+    "graphc.profiling.profiler": PROFILER,
     "graphc.parallel": PARALLEL,
     "graphc.graph": GRAPH,
     "graphc.utils": UTILS,

@@ -291,7 +291,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.train", "summary summary.summary_record", ("graphc.train",)),
     **dict.fromkeys(("mindspore.onnx", "mindspore.onnx.onnx_export"), ("graphc.exports.named",)),
     **dict.fromkeys(("mindspore.utils", "mindspore.utils.dlpack"), ("graphc.compat.exchange",)),
-    "mindspore.profiler": ("graphc.compat.lacking",),
+    **dict.fromkeys(
+        ("mindspore.profiler", "mindspore.profiler.profiler"),
+        ("graphc.profiling.profiler", "graphc.profiling.settings"),
+    ),
+    **_within("mindspore.profiler", "schedule common.constant", ("graphc.profiling.settings",)),
     "mindspore.communication": _PARALLEL,
     "mindspore.communication.management": _PARALLEL,
     "mindspore.communication._comm_helper": (*_PARALLEL, "graphc.compat.comm_helper"),

@@ -47,5 +47,7 @@ def test_the_error_says_what_to_use():
         ds.NumpySlicesDataset([1]).batch(1).shufle(2)
     with pytest.raises(AttributeError, match=r"(?s)transforms has no attribute 'Plugin'.*use a function"):
         ds.transforms.Plugin  # noqa: B018
-    with pytest.raises(AttributeError, match=r"(?s)graphc has no attribute 'Profiler'.*use `graphc profile`"):
-        graphc.Profiler  # noqa: B018
+    with pytest.raises(
+        AttributeError, match=r"(?s)graphc has no attribute 'FlopsUtilizationCollector'.*use `graphc profile`"
+    ):
+        graphc.FlopsUtilizationCollector  # noqa: B018
