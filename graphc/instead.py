@@ -48,7 +48,7 @@ OPS = {
     ),
     **_names(
         _COMPILED,
-        "ApplyRotaryPosEmb GroupTopk moe_distribute_combine moe_distribute_dispatch moe_init_routing_v2",
+        "ApplyRotaryPosEmb GroupTopk moe_distribute_combine moe_distribute_dispatch",
     ),
     **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell"),
     # ---- kernels and compilers of one's own
@@ -62,8 +62,8 @@ OPS = {
     **_names(
         _INTERNAL,
         "CopyWithSlice DtypeToEnum J Morph Reusing SelectView SliceGetItem TransposeExtView TransposeView"
-        " _add_attr _ones_like_for_grad augassign_add augassign_div augassign_floordiv augassign_mod augassign_mul"
-        " augassign_sub broadcast_gradient_args deepcopy env_get environ_add environ_create environ_get environ_set hyper_add"
+        " _add_attr _ones_like_for_grad broadcast_gradient_args env_get environ_add environ_create environ_get environ_set"
+        " hyper_add"
         " is_dynamic_sequence_element_unknown is_sequence_shape_unknown is_sequence_value_unknown is_tensor_bool_cond"
         " iter_converter hastype mixed_precision_cast prim_arg_register recompute_block ref_to_embed"
         " tensor_operator_registry array_reduce reduced_shape",
@@ -78,7 +78,6 @@ OPS = {
     "tensordump": "use step.dump(), or ops.Print",
     **_names("use ops.grad, ops.GradOperation, or ops.vmap", "_Grad _Vmap"),
     **_names("use ops.matmul for each group", "GroupedMatmul"),
-    **_names("use ops.gather and ops.reduce_sum", "MoeFinalizeRouting"),
     **_names("use ops.softmax(q k^T) v: the compiler fuses it", "PromptFlashAttention FlashAttentionScoreGrad"),
 }
 
