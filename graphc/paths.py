@@ -292,7 +292,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.train", "summary summary.summary_record", ("graphc.train",)),
     **dict.fromkeys(("mindspore.onnx", "mindspore.onnx.onnx_export"), ("graphc.exports.named",)),
     **dict.fromkeys(("mindspore.utils", "mindspore.utils.dlpack"), ("graphc.compat.exchange",)),
-    **_within("mindspore", "profiler profiler.profiler profiler.schedule profiler.common.constant", _PROFILER),
+    **_within("mindspore", "profiler profiler.profiler profiler.common profiler.common.constant", _PROFILER),
     "mindspore.communication": _PARALLEL,
     "mindspore.communication.management": _PARALLEL,
     "mindspore.communication._comm_helper": (*_PARALLEL, "graphc.compat.comm_helper"),

@@ -103,7 +103,12 @@ def _remembering(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
         kept = tuple(map(_kept, args)), {name: _kept(value) for name, value in kwargs.items()}
-        function(self, *args, **kwargs)
+        try:
+            function(self, *args, **kwargs)
+        except Exception as error:
+            if dispatch.recorder.get() is None:
+                clean(error)
+            raise
         self.made_with = kept
 
     wrappers[made] = made

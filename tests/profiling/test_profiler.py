@@ -10,7 +10,7 @@ import pytest
 
 import graphc
 import graphc.dataset as ds
-from graphc import ArgumentTypeError, ArgumentValueError, Profiler, Tensor, arguments, nn, ops, timed
+from graphc import ArgumentTypeError, ArgumentValueError, Profiler, Tensor, arguments, compat, nn, ops, timed
 from graphc.api import watchers
 from graphc.profiling.profiler import analyse, profile, tensorboard_trace_handler
 from graphc.profiling.settings import (
@@ -293,3 +293,18 @@ def test_what_is_refused(tmp_path):
         Net()(X)
     with pytest.raises(OSError, match="file"):
         profiler.analyse()
+
+
+def test_scripts_find_them_where_mindspore_has_them():
+    compat.install()
+    try:
+        import mindspore
+        from mindspore.profiler.common.constant import ProfilerLevel as Level
+        from mindspore.profiler.profiler import tensorboard_trace_handler as handler
+
+        assert mindspore.Profiler is mindspore.profiler.Profiler is Profiler
+        assert (mindspore.profiler.schedule, mindspore.profiler.profile) == (Schedule, profile)
+        assert (Level, handler) == (ProfilerLevel, tensorboard_trace_handler)
+        assert graphc.profiler.schedule is Schedule
+    finally:
+        compat.uninstall()
