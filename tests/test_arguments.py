@@ -45,7 +45,6 @@ _ONE = "with one process every group is this process"
 _COMMON = "what all samplers are asked, this one needs less"
 _SHAPE = "Python's or MindSpore's protocol gives it"
 _OTHERS = "an argument for other sources"
-_TABLE = "all functions of a table get it"
 _HOOK = "a hook gets the run, whether it looks at it or not"
 #: Arguments that all samplers have, by name: the methods that need not read them.
 _SAMPLERS = {
@@ -298,9 +297,6 @@ UNREAD = {
     "train/callbacks/record.py History.begin run_context": _HOOK,
     "train/callbacks/summary.py SummaryCollector.on_train_epoch_begin run_context": _HOOK,
     "train/sinking.py _any_batch batch": "any batch will do",
-    **{f"dataset/written/values.py _vocab {n}": _TABLE for n in ("writer", "where")},
-    **{f"dataset/written/nodes.py _code {n}": _TABLE for n in ("children", "fields", "workers")},
-    **{f"dataset/written/nodes.py _read_{n} workers": _TABLE for n in ("bucket", "concat")},
     **{
         f"train/callbacks/{file}.__exit__ ended": _SHAPE
         for file in ("exit.py OnRequestExit", "progress.py ProgressBar", "summary.py SummaryCollector")

@@ -188,7 +188,7 @@ def _bucket(dataset: BucketBatchByLengthDataset, writer: Writer) -> Fields:
     }
 
 
-def _read_bucket(children: list[Dataset], fields: Fields, workers: int | None) -> Dataset:
+def _read_bucket(children: list[Dataset], fields: Fields) -> Dataset:
     sizes = (fields["column_names"], fields["bucket_boundaries"], fields["bucket_batch_sizes"])
     options = (read(fields["pad_info"]), fields["pad_to_bucket_boundary"], fields["drop_remainder"])
     return children[0].bucket_batch_by_length(*sizes, None, *options)
@@ -199,7 +199,7 @@ def _concat(dataset: ConcatDataset, writer: Writer) -> Fields:
     return {} if sampler is None else {"sampler": orders.write(writer, "serialize: concat", sampler)}
 
 
-def _read_concat(children: list[Dataset], fields: Fields, workers: int | None) -> Dataset:
+def _read_concat(children: list[Dataset], fields: Fields) -> Dataset:
     dataset = ConcatDataset(children)
     if "sampler" in fields:
         dataset.use_sampler(orders.read_sampler(fields["sampler"], SequentialSampler))
@@ -210,7 +210,7 @@ def _wait(dataset: SyncWaitDataset, writer: Writer) -> Fields:
     return {"condition": writer.unwritten("serialize", dataset)}
 
 
-def _code(children: list[Dataset], fields: Fields, workers: int | None) -> Dataset:
+def _refuse_code() -> Dataset:
     raise unreadable("the pipeline has Python code, which is not written")
 
 
@@ -223,7 +223,7 @@ _NODES: dict[str, tuple[type[Dataset], Callable[..., Fields], Callable[..., Data
         _padded,
         lambda c, f, w: c[0].padded_batch(f["batch_size"], f["drop_remainder"], pad_info=read(f["pad_info"])),
     ),
-    "BucketBatchByLength": (BucketBatchByLengthDataset, _bucket, _read_bucket),
+    "BucketBatchByLength": (BucketBatchByLengthDataset, _bucket, lambda c, f, w: _read_bucket(c, f)),
     "Shuffle": (
         ShuffleDataset,
         lambda d, w: {"buffer_size": d.buffer_size, "reset_each_epoch": d.again},
@@ -243,9 +243,13 @@ _NODES: dict[str, tuple[type[Dataset], Callable[..., Fields], Callable[..., Data
         lambda c, f, w: c[0].rename(f["input_columns"], f["output_columns"]),
     ),
     "Zip": (ZipDataset, lambda d, w: {}, lambda c, f, w: ZipDataset(tuple(c))),
-    "Concat": (ConcatDataset, _concat, _read_concat),
-    "Filter": (FilterDataset, lambda d, w: {"predicate": w.unwritten("serialize: filter", d.predicate)}, _code),
-    "SyncWait": (SyncWaitDataset, _wait, _code),
+    "Concat": (ConcatDataset, _concat, lambda c, f, w: _read_concat(c, f)),
+    "Filter": (
+        FilterDataset,
+        lambda d, w: {"predicate": w.unwritten("serialize: filter", d.predicate)},
+        lambda c, f, w: _refuse_code(),
+    ),
+    "SyncWait": (SyncWaitDataset, _wait, lambda c, f, w: _refuse_code()),
 }
 #: op_type -> what it cannot be read without.
 _REQUIRED = {

@@ -116,10 +116,6 @@ def _choice(writer: Writer, where: str, value: Enum) -> dict[str, Any]:
     return {"enum": f"{name}.{value.name}"}
 
 
-def _vocab(writer: Writer, where: str, value: Any) -> dict[str, Any]:
-    return {"vocab": [[token, number] for token, number in value.vocab().items()]}
-
-
 def _slice(writer: Writer, where: str, value: slice) -> dict[str, Any]:
     return {"slice": [writer.value(where, part) for part in (value.start, value.stop, value.step)]}
 
@@ -134,7 +130,7 @@ _WRITERS: list[tuple[Any, Callable[[Writer, str, Any], Any]]] = [
     (os.PathLike, lambda writer, where, value: os.fspath(value)),
     (slice, _slice),
     (EllipsisType, lambda writer, where, value: {"ellipsis": True}),
-    (text.Vocab, _vocab),
+    (text.Vocab, lambda writer, where, value: {"vocab": [[token, number] for token, number in value.vocab().items()]}),
     (Schema, lambda writer, where, value: {"schema": json.loads(value.to_json())}),
 ]
 
