@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from graphc.exports.function import export
     from graphc.function import jit, jit_class, ms_function
     from graphc.ops.functional.attributes import from_numpy
+    from graphc.ops.functional.memory import frombuffer, swap_tensors
     from graphc.ops.functional.sparse import COOTensor, CSRTensor, SparseTensor
     from graphc.ops.gradients.derivatives import hessian, jacfwd, jacrev, jvp, vjp, vmap
     from graphc.ops.gradients.reverse import get_grad, grad, value_and_grad
@@ -136,6 +137,7 @@ if TYPE_CHECKING:
     from graphc.ops.tensor.tensor import Tensor, tensor
     from graphc.padded import BucketedStep
     from graphc.parallel import get_auto_parallel_context, reset_auto_parallel_context, set_auto_parallel_context
+    from graphc.profiling.profiler import Profiler
     from graphc.train import (
         BackupAndRestore,
         Callback,
@@ -183,8 +185,10 @@ _LAZY = {
     "graphc.ops.tensor.parameter": "Parameter ParameterTuple",
     "graphc.ops.tensor.rows": "RowTensor",
     "graphc.ops.functional.attributes": "from_numpy",
+    "graphc.ops.functional.memory": "frombuffer swap_tensors",
     "graphc.ops.functional.sparse": "COOTensor CSRTensor SparseTensor",
     "graphc.ops.tensor.tensor": "Tensor tensor",
+    "graphc.profiling.profiler": "Profiler",
     "graphc.parallel": "get_auto_parallel_context reset_auto_parallel_context set_auto_parallel_context",
     "graphc.train": (
         "BackupAndRestore Callback CheckpointConfig DatasetHelper EarlyStopping History LambdaCallback LearningRateScheduler"
@@ -242,6 +246,7 @@ __all__ = [
     "Parameter",
     "ParameterTuple",
     "ParseError",
+    "Profiler",
     "RecompileWarning",
     "RecordError",
     "ReduceLROnPlateau",
@@ -282,6 +287,7 @@ __all__ = [
     "float32",
     "float64",
     "from_numpy",
+    "frombuffer",
     "get_auto_parallel_context",
     "get_context",
     "get_grad",
@@ -322,6 +328,7 @@ __all__ = [
     "set_seed",
     "short",
     "single",
+    "swap_tensors",
     "tensor",
     "ubyte",
     "uint8",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from graphc import alike, context, passes, processes, watches
+from graphc import alike, context, passes, processes, timed, watches
 from graphc.build import build, distance, failure, multiplies_bfloat16, notes_of, refuse_gradients, too_large
 from graphc.counted import Counted, trace_counted
 from graphc.debug import second_cache, switches, threads
@@ -40,6 +40,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import drawing
 from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
+from graphc.queued import batches_of
 from graphc.shown import Shown
 from graphc.trace import Traced
 from graphc_codegen import errors as generator
@@ -319,6 +320,7 @@ class CompiledStep(Shown):
 
     def run(self, arrays: list[Array]) -> Any:
         """One step on checked inputs. What the optimizers in it refuse is refused before anything is changed."""
+        began = timed.now()
         with self._lock, self._drawing:
             for check in self._checks:
                 check()
@@ -337,6 +339,8 @@ class CompiledStep(Shown):
                 watch(1)
             if self._talks:
                 processes.count_steps(1)
+        if began:
+            timed.tell("step", self.graph.name, began, self, arrays)
         return self._returned(outputs)
 
     def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
@@ -360,14 +364,14 @@ class CompiledStep(Shown):
         step. What ends a step ends the loop: those before it are done. Without native code (GRAPHC_JIT=0), where the step
         prints, or with `find_nan`, the loop is Python's. Raises SignatureError GC170 for a queue that does not fit.
         """
-        steps = self._checked_queue(queue)
+        steps = batches_of(queue, self._queued, self.graph.name, self._types)
         if self.counted is not None:
             self.counted.refuse_kept(kept, len(self._lengths))
         inputs = {b.id: queue[b.position] for b in self._lowered.program.buffers if b.space == "input"}
         results = [self._results[i] for i in kept]
         written = [id for id, _ in results if id not in inputs]
         arrays: list[list[Array]] = []
-        begin = 0
+        begin, began = 0, timed.now()
         with self._lock, self._drawing:
             while begin < steps:
                 limits = [check() for check in self._checks] + [watch.limit() for watch in self._watches]
@@ -392,27 +396,11 @@ class CompiledStep(Shown):
                     self.counted.check([read() for read in self._readers[self.counted.results :]], self._lengths)
                 begin += count
             outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
+        if began:
+            timed.tell("step", self.graph.name, began, self, [q[-1, ...] for q in queue], steps)
         kept_arrays = inputs | {id: np.concatenate([part[k] for part in arrays]) for k, id in enumerate(written)}
         rows = [(kept_arrays[id].view(type.numpy), type.shape) for id, type in results]
         return self._returned(outputs), [array.reshape(steps, *shape) for array, shape in rows]
-
-    def _checked_queue(self, queue: list[Array]) -> int:
-        """How many batches a queue holds, if it fits; else SignatureError."""
-        held = [f"{q.dtype}{list(q.shape)}" for q in queue]
-        steps = len(queue[0]) if queue and queue[0].ndim else 0
-        plain = self._queued
-        fits = plain is not None and len(plain) == len(queue) > 0 and steps > 0
-        if not fits or not all(
-            q.dtype == dtype and q.shape == (steps, *shape) and q.flags.c_contiguous
-            for q, (dtype, shape) in zip(queue, plain or (), strict=True)
-        ):
-            raise SignatureError(
-                f"a queue of batches does not fit this step of {self.graph.name}",
-                loc=user_loc(),
-                details=[f"compiled for {', '.join(map(str, self._types))}", f"the queue holds {', '.join(held)}"],
-                help="every input needs a C-contiguous array (steps, *its shape) of its dtype",
-            )
-        return steps
 
     @property
     def entry(self) -> Entry:

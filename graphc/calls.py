@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import MethodType
 from typing import Any, NamedTuple
 
-from graphc import collector, context, dispatch, kept, passes
+from graphc import collector, context, dispatch, kept, passes, timed
 from graphc.api import CompiledStep
 from graphc.attached import attached
 from graphc.debug import finds_nan, jit, switches
@@ -235,7 +235,11 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         _refuse_find_nan()
         with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, deep=True, tracing=True):
             cell.settle_names()
-            return eager.run(cell, args, kwargs, passes.autodiff, call_inside)
+            began = timed.now()
+            results = eager.run(cell, args, kwargs, passes.autodiff, call_inside)
+            if began:
+                timed.tell("op by op", _name(cell), began)
+            return results
     step, watch = steps.step(cell, args, kwargs)
     # Compiling may have touched cells that construct makes.
     steps.latest = step, (dispatch.version, *conditions[1:]), watch

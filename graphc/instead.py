@@ -47,7 +47,7 @@ OPS = {
     ),
     **_names(
         _COMPILED,
-        "ApplyRotaryPosEmb GroupTopk moe_distribute_combine moe_distribute_dispatch moe_init_routing_v2",
+        "ApplyRotaryPosEmb GroupTopk moe_distribute_combine moe_distribute_dispatch",
     ),
     **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell"),
     # ---- kernels and compilers of one's own
@@ -61,8 +61,8 @@ OPS = {
     **_names(
         _INTERNAL,
         "CopyWithSlice DtypeToEnum J Morph Reusing SelectView SliceGetItem TransposeExtView TransposeView"
-        " _add_attr _ones_like_for_grad augassign_add augassign_div augassign_floordiv augassign_mod augassign_mul"
-        " augassign_sub broadcast_gradient_args deepcopy env_get environ_add environ_create environ_get environ_set hyper_add"
+        " _add_attr _ones_like_for_grad broadcast_gradient_args env_get environ_add environ_create environ_get environ_set"
+        " hyper_add"
         " is_dynamic_sequence_element_unknown is_sequence_shape_unknown is_sequence_value_unknown is_tensor_bool_cond"
         " iter_converter hastype mixed_precision_cast prim_arg_register recompute_block ref_to_embed"
         " tensor_operator_registry array_reduce reduced_shape",
@@ -77,7 +77,6 @@ OPS = {
     "tensordump": "use step.dump(), or ops.Print",
     **_names("use ops.grad, ops.GradOperation, or ops.vmap", "_Grad _Vmap"),
     **_names("use ops.matmul for each group", "GroupedMatmul"),
-    **_names("use ops.gather and ops.reduce_sum", "MoeFinalizeRouting"),
     **_names("use ops.softmax(q k^T) v: the compiler fuses it", "PromptFlashAttention FlashAttentionScoreGrad"),
 }
 
@@ -85,7 +84,7 @@ OPS = {
 TENSOR = {
     **_names(
         "use x.asnumpy(): a tensor's memory is a NumPy array",
-        "assign_value_cpp convert_bytes_to_tensor data_sync get_bytes set_device_address storage untyped_storage",
+        "assign_value_cpp convert_bytes_to_tensor data_sync set_device_address storage untyped_storage",
     ),
     **_names(
         "use nothing in its place: every tensor lies in the memory of the process",
@@ -93,15 +92,13 @@ TENSOR = {
     ),
     **_names(
         "use graphc.ops: it is an attribute of MindSpore's own machinery",
-        "delete_ delta_seed getitem_index_info index_of_parent_ init_finished init_flag is_init param_info"
+        "delete_ delta_seed getitem_index_info index_of_parent_ init_finished init_flag param_info"
         " parent_tensor_ set_cast_dtype set_init_flag set_param_info setitem_index_info symbolic_shape"
         " virtual_flag wait_pipeline",
     ),
     "remove_hook": "use what register_hook returns",
-    "set_dtype": "use x.astype(dtype): a tensor keeps its dtype",
     "set_": "use x.copy_(source): a tensor keeps its memory",
-    "index": "use x[...]",
-    "init": "use the tensor: its elements are made at once",
+    "index": "use x[...]: MindSpore has none for a CPU",
 }
 
 #: What of `mindspore.nn` is left out.
@@ -146,9 +143,6 @@ DATASET = {
     "OBSMindDataset": "use MindDataset of files that are on this machine",
     "DatasetCache": "use the data set itself: samples that fit into memory are kept by NumpySlicesDataset",
     "sync_wait_for_dataset": "use sync_wait and sync_update: there are no devices to wait for",
-    **_names(
-        "use Python code that makes the data set: it is not written to files", "compare deserialize serialize show"
-    ),
     "utils": "use the samples themselves: there is nothing that draws them",
 }
 
@@ -159,8 +153,7 @@ DATASET_METHODS = {
     **_names("use load_state_dict with an iterator's state_dict()", "get_init_step set_init_step"),
     **_names(
         "use title(): it is MindSpore's own machinery",
-        "copy_batch_size create_ir_tree input_indexs iterator_bootstrap parse parse_tree post_parse pre_parse pre_process"
-        " to_json",
+        "copy_batch_size create_ir_tree input_indexs iterator_bootstrap parse parse_tree post_parse pre_parse pre_process",
     ),
 }
 
@@ -180,9 +173,7 @@ _STREAMS = "use nothing in its place: a call returns when it is done, there are 
 
 #: What of `mindspore`, `mindspore.train` and `mindspore.parallel` is left out.
 TOP = {
-    **_names(
-        "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)", "Profiler FlopsUtilizationCollector"
-    ),
+    "FlopsUtilizationCollector": "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)",
     "flops_collection": "use `graphc profile`, which counts them by kernel",
     "Symbol": "use tensors of fixed shapes: a Cell is compiled anew for each",
     "enable_dynamic": "use the Cell as it is: it is compiled anew for each shape",
@@ -216,9 +207,7 @@ TOP = {
     "SummaryLandscape": "use SummaryCollector, and `graphc report`",
     "get_algo_parameters": "use get_context: how a step is compiled is decided by the compiler",
     "get_ps_context": "use graphc.parallel: there are no parameter servers",
-    **_names("use the module logging, logger 'graphc'", "get_level get_log_config"),
-    "swap_tensors": "use x.copy_(y): a tensor keeps its memory",
-    "frombuffer": "use Tensor(numpy.frombuffer(buffer, dtype))",
+    **_names("use the module logging, logger 'graphc': mindspore.log has them", "get_level get_log_config"),
     "UntypedStorage": "use x.asnumpy(): a tensor's memory is a NumPy array",
     "register_saved_tensors_hooks": "use nothing in its place: the compiler decides what to keep for the gradient",
     "shard": "use the function itself: every process has the whole of each tensor",
@@ -241,8 +230,7 @@ BOOST = {
 }
 PROFILER = _names(
     "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)",
-    "AicoreMetrics DynamicProfilerMonitor EnvProfiler ExportType HostSystem _ExperimentalConfig mstx profile schedule"
-    " tensorboard_trace_handler",
+    "DynamicProfilerMonitor EnvProfiler mstx",
 )
 PARALLEL = {"get_comm_name": "use the name of the group: MPI has no other"}
 
@@ -280,7 +268,7 @@ INSTEAD: dict[str, dict[str, str]] = {
     "graphc.dataset.vision": VISION,
     "graphc.mint": MINT,
     "graphc.compat.boost": BOOST,
-    "graphc.compat.lacking": PROFILER,
+    "graphc.profiling.profiler": PROFILER,
     "graphc.parallel": PARALLEL,
     "graphc.compat.mint_distributed": {"TCPStore": _MPI},
     "graphc.ops.communication": {"TCPStore": _MPI},

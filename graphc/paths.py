@@ -53,6 +53,7 @@ _DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
 _INSIDE = ("graphc.compat.primitives",)
 _DEVICES = ("graphc.compat.devices",)
 _OPTIMIZE = ("minimize", "line_search", "linear_sum_assignment")
+_PROFILER = ("graphc.profiling.profiler", "graphc.profiling.settings")
 _STUBS = ("graphc.compat.stubs",)
 
 
@@ -291,7 +292,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.train", "summary summary.summary_record", ("graphc.train",)),
     **dict.fromkeys(("mindspore.onnx", "mindspore.onnx.onnx_export"), ("graphc.exports.named",)),
     **dict.fromkeys(("mindspore.utils", "mindspore.utils.dlpack"), ("graphc.compat.exchange",)),
-    "mindspore.profiler": ("graphc.compat.lacking",),
+    **_within("mindspore", "profiler profiler.profiler profiler.common profiler.common.constant", _PROFILER),
     "mindspore.communication": _PARALLEL,
     "mindspore.communication.management": _PARALLEL,
     "mindspore.communication._comm_helper": (*_PARALLEL, "graphc.compat.comm_helper"),

@@ -82,6 +82,43 @@ def constructor(function: Callable[P, None], owner: str) -> Callable[P, None]:
     return made
 
 
+class Remembers:
+    """A class whose objects know what they were made with: `made_with` is (positional arguments, arguments by name), lists and
+    dicts copied, of the constructor that was called; None of classes that `accept` has not in its hands.
+    """
+
+    made_with: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+
+
+def _constructor_of(cls: type, function: Callable[..., None]) -> Callable[..., None]:
+    """`constructor` for a class, which also leaves what it was given in `made_with` if objects of the class remember it; of
+    several in a row the outermost.
+    """
+    checked = constructor(function, cls.__name__)
+    return _remembering(checked) if issubclass(cls, Remembers) else checked
+
+
+def _remembering(function: Callable[..., None]) -> Callable[..., None]:
+
+    @functools.wraps(function)
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        kept = tuple(map(_kept, args)), {name: _kept(value) for name, value in kwargs.items()}
+        try:
+            function(self, *args, **kwargs)
+        except Exception as error:
+            if dispatch.recorder.get() is None:
+                clean(error)
+            raise
+        self.made_with = kept
+
+    wrappers[made] = made
+    return made
+
+
+def _kept(value: Any) -> Any:
+    return value.copy() if isinstance(value, (list, dict)) else value
+
+
 def caller(of: object = None) -> FrameType:
     """The frame that calls what calls this, wrappers left out, and methods of the object `of`, which somebody may have put in
     the place of others.
@@ -111,8 +148,10 @@ def _wrap_members(cls: type) -> None:
         held = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
         if not isinstance(held, FunctionType) or held in wrappers:
             continue
-        if name in ("__init__", "__new__"):
-            made: Any = constructor(held, cls.__name__)
+        if name == "__init__":
+            made: Any = _constructor_of(cls, held)
+        elif name == "__new__":
+            made = constructor(held, cls.__name__)
         elif name == "__call__" or not (name.startswith("_") or name in _TRACED):
             if _takes_anything(held):
                 continue
@@ -122,7 +161,7 @@ def _wrap_members(cls: type) -> None:
             continue
         type.__setattr__(cls, name, made if held is member else type(member)(made))
     if _is_inherited(cls, "__init__") and _is_inherited(cls, "__new__"):
-        type.__setattr__(cls, "__init__", constructor(_nothing_to_set(cls), cls.__name__))
+        type.__setattr__(cls, "__init__", _constructor_of(cls, _nothing_to_set(cls)))
 
 
 def _nothing_to_set(cls: Any) -> Callable[..., None]:

@@ -113,6 +113,7 @@ LATE = {
     ("graphc/cli/run.py", "graphc.train"): "only scripts need the compiler",
     ("graphc/dataset/workers/choice.py", "graphc.dataset.workers.processes"): "few data sets have worker processes",
     ("graphc/dataset/nodes/saving.py", "graphc.mindrecord.writer"): "few data sets are written",
+    ("graphc/dataset/nodes/saving.py", "graphc.dataset.written.pipelines"): "it imports all transforms",
     ("graphc/train/callbacks/finite.py", "graphc.find_nan"): "few trainings are watched",
     ("graphc/cli/commands.py", "graphc.examples.train_digits"): "only `train` needs it",
     (

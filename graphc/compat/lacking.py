@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, user_loc
@@ -19,29 +18,8 @@ class _Lacking:
         raise ArgumentTypeError(f"graphc has no {name}", loc=user_loc(), help=instead(self._part, name))
 
 
-class Profiler(_Lacking):
-    __doc__ = _Lacking.__doc__
-
-
 class Symbol(_Lacking):
     __doc__ = _Lacking.__doc__
-
-
-class ProfilerLevel(Enum):
-    """How much a Profiler records: levels that scripts name."""
-
-    LevelNone = "LevelNone"
-    Level0 = "Level0"
-    Level1 = "Level1"
-    Level2 = "Level2"
-
-
-class ProfilerActivity(Enum):
-    """What a Profiler records: devices that scripts name."""
-
-    NPU = "NPU"
-    GPU = "GPU"
-    CPU = "CPU"
 
 
 class _Kind(type):
@@ -75,6 +53,5 @@ class SourceDataset(metaclass=_Kind):
 
 
 __all__ = [
-    "Profiler", "ProfilerActivity", "ProfilerLevel", "SourceDataset", "Symbol", "TextBaseDataset",
-    "VisionBaseDataset",
+    "SourceDataset", "Symbol", "TextBaseDataset", "VisionBaseDataset",
 ]  # fmt: skip

@@ -12,10 +12,14 @@ from typing import Any
 from graphc import context as _context
 from graphc import parallel
 from graphc.arguments import no_effect, only
+from graphc.compat.log import get_level as get_level
+from graphc.compat.log import get_log_config as get_log_config
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.attributes import from_numpy as from_numpy
+from graphc.ops.functional.memory import frombuffer as frombuffer
+from graphc.ops.functional.memory import swap_tensors as swap_tensors
 from graphc.ops.functional.sparse import COOTensor as COOTensor
 from graphc.ops.functional.sparse import CSRTensor as CSRTensor
 from graphc.ops.functional.sparse import SparseTensor as SparseTensor

@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from graphc.dataset.sources.text import CSVDataset, TextFileDataset
     from graphc.dataset.sources.tfrecord import TFRecordDataset
     from graphc.dataset.waited_callbacks import WaitedDSCallback
+    from graphc.dataset.written.pipelines import compare, deserialize, serialize, show
 
 #: Names by module: what reads images or starts workers is imported when it is first asked for.
 _LAZY = {
@@ -162,6 +163,7 @@ _LAZY = {
     "sources.padded": "PaddedDataset",
     "sources.text": "CSVDataset TextFileDataset",
     "sources.tfrecord": "TFRecordDataset",
+    "written.pipelines": "compare deserialize serialize show",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in (names or module).split()}
 
@@ -255,11 +257,15 @@ __all__ = [
     "YelpReviewDataset",
     "YesNoDataset",
     "audio",
+    "compare",
     "config",
     "dataloader",
     "debug",
+    "deserialize",
     "load_digits",
     "rng",
+    "serialize",
+    "show",
     "text",
     "transforms",
     "vision",

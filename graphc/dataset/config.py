@@ -226,21 +226,15 @@ class ErrorSamplesMode(IntEnum):
 
 def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
     """What becomes of samples that map fails for, in iterators that are made later: until it is set, and in debug mode, errors
-    are raised (RETURN); SKIP leaves the samples out.
+    are raised (RETURN). SKIP leaves the samples out. With REPLACE as many come at the end of the pass: the first ones that went
+    well, in turn, over all passes of an iterator.
 
-    Raises ArgumentTypeError, and ArgumentValueError for REPLACE.
+    Raises ArgumentTypeError.
     """
     if not isinstance(error_samples_mode, ErrorSamplesMode):
         raise ArgumentTypeError(
             f"set_error_samples_mode: must be one of ErrorSamplesMode, got {error_samples_mode!r}", loc=user_loc()
         )
-    only(
-        "set_error_samples_mode",
-        "error_samples_mode",
-        error_samples_mode,
-        ErrorSamplesMode.RETURN,
-        ErrorSamplesMode.SKIP,
-    )
     _settings["error_samples_mode"] = error_samples_mode
 
 
@@ -249,9 +243,9 @@ def get_error_samples_mode() -> ErrorSamplesMode:
     return ErrorSamplesMode(_settings["error_samples_mode"])
 
 
-def skips_errors() -> bool:
-    """Whether samples that map fails for are left out."""
-    return get_error_samples_mode() is ErrorSamplesMode.SKIP and not get_debug_mode()
+def on_errors() -> ErrorSamplesMode:
+    """What becomes of samples that map fails for: as it was set, but in debug mode, where errors are raised."""
+    return ErrorSamplesMode.RETURN if get_debug_mode() else get_error_samples_mode()
 
 
 def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> None:

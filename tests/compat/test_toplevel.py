@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import logging
+from logging.handlers import RotatingFileHandler
 
 import numpy as np
 import pytest
 
 import graphc
 from graphc import arguments, compat, nn
-from graphc.compat import toplevel
+from graphc.compat import log, toplevel
 
 
 @pytest.fixture
@@ -153,3 +154,34 @@ def test_primitives_from_their_modules(mindspore):
 
     assert _get_cache_prim(ReduceSum)(True).keep_dims
     assert tan is graphc.ops.tan
+
+
+def test_how_the_logger_writes_under_mindspores_names(tmp_path, monkeypatch):
+    logger = logging.getLogger("graphc")
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logger, "level", logging.NOTSET)
+    logger.manager._clear_cache()
+    assert (toplevel.get_level(), toplevel.get_log_config()) == ("2", {"GLOG_v": "2", "GLOG_logtostderr": "1"})
+    for level, number in (
+        (logging.DEBUG, "0"),
+        (logging.INFO, "1"),
+        (logging.ERROR, "3"),
+        (logging.CRITICAL, "4"),
+        (7, None),
+    ):
+        logger.setLevel(level)
+        assert log.get_level() == number
+    file = RotatingFileHandler(tmp_path / "x.log", maxBytes=99, backupCount=3)
+    console = logging.StreamHandler()
+    console.setLevel(logging.ERROR)
+    logger.handlers = [file, console]
+    assert log.get_log_config() == {
+        "GLOG_v": None,
+        "GLOG_logtostderr": "0",
+        "GLOG_log_dir": str(tmp_path),
+        "logger_maxBytes": 99,
+        "logger_backupCount": 3,
+        "GLOG_stderrthreshold": "3",
+    }
+    file.close()
+    logger.setLevel(logging.NOTSET)

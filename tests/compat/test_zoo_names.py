@@ -469,8 +469,6 @@ def test_what_trainers_and_recipes_of_language_models_import(ms):
 @pytest.mark.parametrize(
     ("module", "name", "use"),
     [
-        ("", "Profiler", "graphc profile"),
-        ("profiler", "Profiler", "graphc profile"),
         ("", "Symbol", "fixed shapes"),
     ],
 )

@@ -146,6 +146,66 @@ def left_out(ms):
         config.set_error_samples_mode(config.ErrorSamplesMode.RETURN)
 
 
+def replaced(ms):
+    """What stands in for samples that map fails for."""
+    config, found = ms.dataset.config, []
+
+    def passes(n, bad, count=1, then=lambda dataset: dataset, workers=1):
+        def broken(x):
+            if int(x) in bad:
+                raise ValueError("bad")
+            return x
+
+        mapped = numbers(ms, n).map(broken, num_parallel_workers=workers)
+        iterator = then(mapped).create_tuple_iterator(num_epochs=count, output_numpy=True)
+        found.append([values(iterator) for _ in range(count)])
+
+    config.set_error_samples_mode(config.ErrorSamplesMode.REPLACE)
+    try:
+        for bad in ([0], [3], [5], [0, 5], [1, 4], [0, 1, 2]):
+            passes(6, bad)
+            passes(6, bad, workers=2)
+        passes(10, [2, 3, 4, 5])
+        passes(40, range(20, 40))
+        passes(4, [1], 3)
+        passes(4, [0], 3)
+        passes(4, [1, 2], then=lambda dataset: dataset.repeat(2).batch(2))
+        try:
+            passes(3, range(3))
+        except RuntimeError:
+            found.append("RuntimeError")
+    finally:
+        config.set_error_samples_mode(config.ErrorSamplesMode.RETURN)
+    return found
+
+
+def chosen_again(ms):
+    """What use_sampler leaves of the samplers that choose before."""
+    ds, found = ms.dataset, []
+
+    class Source:
+        def __len__(self):
+            return 6
+
+        def __getitem__(self, i):
+            return (np.int64(i),)
+
+    dataset = ds.GeneratorDataset(Source(), ["x"], sampler=ds.SequentialSampler(1, 4))
+    dataset.add_sampler(ds.SequentialSampler(1, 2))
+    found.append(values(once(dataset)))
+    for sampler in (ds.SequentialSampler(0, 3), ds.SubsetSampler([2, 0]), ds.SequentialSampler(1)):
+        dataset.use_sampler(sampler)
+        found.append(values(once(dataset)))
+    chain = ds.SequentialSampler(0, 3)
+    chain.add_child(ds.SequentialSampler(1))
+    for use in (dataset.use_sampler, dataset.add_sampler):
+        try:
+            use(chain)
+        except RuntimeError:
+            found.append("RuntimeError")
+    return found
+
+
 def plain(x):
     return x
 
@@ -184,6 +244,8 @@ PROGRAMS = {
     "disable_sync": let_go,
     "flat_map": flat,
     "samples left out": left_out,
+    "samples replaced": replaced,
+    "samplers in the place of others": chosen_again,
     "hooks": hooked,
 }
 

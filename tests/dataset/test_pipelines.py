@@ -187,8 +187,6 @@ def test_samples_that_fail_are_left_out():
     assert ds.config.get_error_samples_mode() is modes.RETURN
     with pytest.raises(DataError, match="ValueError: bad"):
         read(numbers().map(broken))
-    with pytest.raises(ValueError, match=r"error_samples_mode=<ErrorSamplesMode\.REPLACE: 1> is not supported"):
-        ds.config.set_error_samples_mode(modes.REPLACE)
     with pytest.raises(TypeError):
         ds.config.set_error_samples_mode(0)
     ds.config.set_error_samples_mode(modes.SKIP)
@@ -198,6 +196,24 @@ def test_samples_that_fail_are_left_out():
         assert read(data) == [10 * k for k in range(20) if k % 3 < 2]
         assert (data.get_dataset_size(), read(data.skip(3))[:2]) == (14, [40, 60])
     assert read(numbers().map(lambda x: 1 / 0)) == []
+
+
+def test_samples_that_stand_in_go_on_in_turn_behind_a_state_and_a_pass_left_early():
+    ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.REPLACE)
+    data = numbers(7).map(broken)
+    assert data.get_dataset_size() == 7
+    iterator = data.create_tuple_iterator(num_epochs=3, output_numpy=True)
+    passes = [[row[0].item() for row in iterator] for _ in range(3)]
+    assert [p[5:] for p in passes] == [[0, 10], [30, 40], [60, 0]]
+    again = numbers(7).map(broken)
+    iterator = data.create_tuple_iterator(num_epochs=3, output_numpy=True)
+    list(iterator)
+    rows = iter(iterator)
+    assert [next(rows)[0].item() for _ in range(6)] == passes[1][:6]
+    again.load_state_dict(iterator.state_dict())
+    rest = again.create_tuple_iterator(num_epochs=3, output_numpy=True)
+    assert [[row[0].item() for row in rest] for _ in range(2)] == [passes[1][6:], passes[2]]
+    assert read(data.skip(6).take(1)) == [10]
 
 
 def test_hooks_that_are_none_or_stand_where_none_may():

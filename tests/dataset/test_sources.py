@@ -68,6 +68,18 @@ def test_rows(root, text):
     assert [columns, rows] == [names, expected]
 
 
+def test_sources_are_made_again_of_their_json(root):
+    for text in RECORDED["rows"]:
+        dataset = probe.evaluated(text, ds, root)
+        if "decrypt=" in text:
+            with pytest.raises(DataError, match="decrypt: first_bytes is Python code"):
+                dataset.to_json()
+            continue
+        again = ds.deserialize(plain(dataset.to_json()))
+        assert type(again) is type(dataset)
+        assert ds.compare(again, dataset), text
+
+
 @pytest.mark.parametrize("text", RECORDED["questions"])
 def test_questions(root, text):
     ds.config.set_seed(3)

@@ -296,7 +296,7 @@ def test_param_info():
     q.name = "state.w"
     assert (q.param_info.name, p.param_info.name) == ("state.w", "w")
     assert repr(q.param_info) == "ParamInfo(name='state.w', requires_grad=False)"
-    assert (p.is_init, p.cache_enable, p.cache_shape, p.requires_aggr) == (True, False, (), True)
+    assert (p.is_init, p.cache_enable, p.cache_shape, p.requires_aggr) == (False, False, (), True)
 
 
 def test_parameters_that_only_a_tuple_holds_belong_to_the_cell():

@@ -256,6 +256,11 @@ class Dataset:
         """
         _MAKERS["save"](self, file_name, num_files, file_type)
 
+    def to_json(self, filename: str = "") -> dict[str, Any]:
+        """The pipeline as a dict of JSON, written to a file, too, if one is named: `serialize` of this data set."""
+        made: dict[str, Any] = _MAKERS["to_json"](self, filename)
+        return made
+
     # ---- operations
 
     def map(

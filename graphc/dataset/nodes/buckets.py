@@ -78,7 +78,7 @@ class BucketBatchByLengthDataset(Dataset):
         pad_to_bucket_boundary: bool,
         drop_remainder: bool,
     ) -> None:
-        columns = child.among(_OWNER, "column_names", column_names)
+        columns = self.column_names = child.among(_OWNER, "column_names", column_names)
         self.boundaries = _ints("bucket_boundaries", bucket_boundaries)
         self.sizes = _ints("bucket_batch_sizes", bucket_batch_sizes)
         if any(b <= a for a, b in zip(self.boundaries, self.boundaries[1:], strict=False)):
@@ -89,7 +89,7 @@ class BucketBatchByLengthDataset(Dataset):
                 f"it has {len(self.sizes)}",
                 loc=user_loc(),
             )
-        self._length = element_length_function
+        self.element_length_function = element_length_function
         if element_length_function is not None:
             function(_OWNER, "element_length_function", element_length_function)
         elif len(columns) != 1:
@@ -106,10 +106,10 @@ class BucketBatchByLengthDataset(Dataset):
     def length_of(self, row: Rows) -> int:
         """The length of the only row."""
         given = [values(row.columns[p])[0] for p in self._places]
-        if self._length is None:
+        if self.element_length_function is None:
             return int(np.shape(given[0])[0]) if np.ndim(given[0]) else 1
         try:
-            length = self._length(*given)
+            length = self.element_length_function(*given)
         except interrupts():
             raise
         except BaseException as raised:

@@ -57,7 +57,7 @@ class RenameDataset(Dataset):
         new = names("rename", "output_columns", output_columns)
         if len(old) != len(new):
             raise ArgumentValueError(f"rename: {len(old)} input_columns, but {len(new)} output_columns", loc=user_loc())
-        changed = dict(zip(old, new, strict=True))
+        changed = self.changed = dict(zip(old, new, strict=True))
         columns = [changed.get(c, c) for c in child.get_col_names()]
         twice = [c for c in columns if columns.count(c) > 1]
         if twice:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Rows that are transformed at a time, so that what one transform has written is still in the cache for the next.
 _BLOCK = 64
+#: Samples that went well and are kept for places of others, as in MindSpore.
+_SPARE = 16
 
 
 class Operations:
@@ -152,6 +155,39 @@ class Lenient:
         return Done(joined(kept) if kept else None)
 
 
+class _Spare:
+    """The samples that take the places of those that a `map` fails for, at the end of each pass."""
+
+    def __init__(self, inputs: list[str]) -> None:
+        #: How many samples each task had that is not done yet.
+        self.asked: deque[int] = deque()
+        self._inputs, self._failed, self._turn = inputs, 0, 0
+        self._kept: list[Rows] = []
+
+    def begin(self) -> None:
+        """A pass begins, wherever the one before has been left."""
+        self.asked.clear()
+        self._failed = 0
+
+    def after(self, done: Done | None) -> Done | None:
+        """What has been done, counted; the samples in place of others once nothing is left to do. DataError if there are none."""
+        if done is not None:
+            good = 0 if done.rows is None else done.rows.count
+            self._failed += self.asked.popleft() - good
+            room = range(min(good, _SPARE - len(self._kept)))
+            self._kept += [done.rows.part(k, k + 1) for k in room] if done.rows is not None else []
+            return done
+        failed, self._failed = self._failed, 0
+        if not failed:
+            return None
+        if not self._kept:
+            what = f"map of column {', '.join(map(repr, self._inputs))}"
+            raise DataError(f"{what} fails for every sample: there is none to take their places", code="GC200")
+        chosen = [self._kept[(self._turn + k) % len(self._kept)] for k in range(failed)]
+        self._turn += failed
+        return Done(joined(chosen))
+
+
 _PLAIN = {int, float, bool}
 
 
@@ -177,7 +213,9 @@ class _MapStream(Worked):
     def __init__(
         self, child: Stream, job: Operations, run: Run, workers_: int, processes: bool, told: Told | None
     ) -> None:
-        self._lenient = config.skips_errors()
+        mode = config.on_errors()
+        self._lenient = mode is not config.ErrorSamplesMode.RETURN
+        self._spare = _Spare(job.inputs) if mode is config.ErrorSamplesMode.REPLACE else None
         self._done: Callable[[Any], Done] = Lenient(job) if self._lenient else job
         super().__init__(*pool_of("map", self._done, workers_, processes, run))
         self._child, self._told = child, told
@@ -186,6 +224,8 @@ class _MapStream(Worked):
 
     def begin(self) -> None:
         self.restart()
+        if self._spare:
+            self._spare.begin()
         self._child.begin()
         self._pass, self._place = self._pass + 1, 0
 
@@ -195,6 +235,8 @@ class _MapStream(Worked):
             return None
         if self._told:
             self._told.row_begins()
+        if self._spare:
+            self._spare.asked.append(rows.count)
         first, self._place = self._place, self._place + rows.count
         return rows, (*self._key, self._pass), first
 
@@ -203,6 +245,10 @@ class _MapStream(Worked):
         if self._told and done.error is None:
             self._told.row_ends()
         return done
+
+    def _next(self, count: int) -> Done | None:
+        done = super()._next(count)
+        return self._spare.after(done) if self._spare else done
 
     def read(self, count: int) -> Rows | None:
         if self._in_python or self._pool is not None:
@@ -224,6 +270,9 @@ class _MapStream(Worked):
         return skipped
 
     def pass_over(self) -> None:
+        if self._spare:  # The next passes go on among the samples that went well.
+            Stream.pass_over(self)
+            return
         self.restart()
         self._child.pass_over()
         self._pass += 1
@@ -295,7 +344,7 @@ class MapDataset(Dataset):
         return _MapStream(child, job, run, 1 if self.paced() else workers_, self.processes, told)
 
     def count(self) -> int | None:
-        return None if config.skips_errors() else self.children[0].count()
+        return None if config.on_errors() is config.ErrorSamplesMode.SKIP else self.children[0].count()
 
 
 class _FilterStream(Stream):

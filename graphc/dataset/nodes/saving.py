@@ -1,4 +1,4 @@
-"""`Dataset.save`: the rows of a data set as MindRecord files."""
+"""`Dataset.save` and `Dataset.to_json`: the rows of a data set as MindRecord files, its pipeline as JSON."""
 
 from __future__ import annotations
 
@@ -89,4 +89,12 @@ def _refused(name: str, what: str, number: int) -> DataError:
     )
 
 
+def to_json(dataset: Dataset, filename: str) -> dict[str, Any]:
+    """`graphc.dataset.serialize`."""
+    from graphc.dataset.written import pipelines
+
+    return pipelines.to_json(dataset, filename)
+
+
 maker("save", save)
+maker("to_json", to_json)

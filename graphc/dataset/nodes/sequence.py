@@ -126,13 +126,13 @@ class ShuffleDataset(Dataset):
 
     def __init__(self, child: Dataset, buffer_size: int, again: bool = True) -> None:
         self.buffer_size = integer("shuffle", "buffer_size", buffer_size, 2, INT32_MAX)
-        self._again = again
+        self.again = again
         if child.is_sync():
             raise DataError("shuffle: rows behind sync_wait cannot be gathered", loc=user_loc(), help="shuffle first")
         super().__init__((child,), child.get_col_names())
 
     def open(self, run: Run) -> Stream:
-        return _ShuffleStream(self.children[0].open(run), self.buffer_size, run.seed, self._again)
+        return _ShuffleStream(self.children[0].open(run), self.buffer_size, run.seed, self.again)
 
     def count(self) -> int | None:
         return self.children[0].count()
@@ -370,8 +370,9 @@ class ConcatDataset(Dataset):
                     details=[f"{type(d).__name__}: {', '.join(d.get_col_names())}" for d in datasets],
                 )
         super().__init__(tuple(datasets), columns)
-        #: What the shares are of, whichever was asked for last.
-        self._whole = self.children
+        #: What the shares are of, whichever was asked for last, and who says which shares.
+        self.whole = self.children
+        self.sampler: DistributedSampler | None = None
 
     def use_sampler(self, sampler: Any) -> None:
         """Give each process its share of all rows, every num_shards-th. sampler: a DistributedSampler that mixes nothing."""
@@ -384,11 +385,11 @@ class ConcatDataset(Dataset):
                 "use_sampler: the sampler of concat must have shuffle=False and no num_samples", loc=user_loc()
             )
         before, parts = 0, []
-        for child in self._whole:
+        for child in self.whole:
             first = (sampler.shard_id - before) % sampler.num_shards
             before += child.get_dataset_size()
             parts.append(child.share(sampler.num_shards, first))
-        self.children = tuple(parts)
+        self.children, self.sampler = tuple(parts), sampler
 
     def open(self, run: Run) -> Stream:
         orders = [[d.get_col_names().index(c) for c in self._columns] for d in self.children]

@@ -76,7 +76,7 @@ class BuiltinSampler:
         self.num_samples = None if num_samples is None else integer(owner, "num_samples", num_samples, 0) or None
         self.children: list[BuiltinSampler] = []
 
-    def add_child(self, sampler: BuiltinSampler) -> None:
+    def add_child(self, sampler: BuiltinSampler | None) -> None:
         """Let `sampler` choose first, and this one among what it has chosen. RuntimeError if there is one already."""
         if self.children:
             raise DataError(f"{type(self).__name__}: there is a child sampler already", code="GC204", loc=user_loc())

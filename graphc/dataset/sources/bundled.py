@@ -8,9 +8,10 @@ from graphc.dataset.digits import load_digits
 from graphc.dataset.sources.arrays import ArrayDataset
 from graphc.dataset.sources.source import chosen_sampler
 from graphc.errors import ArgumentValueError, user_loc
+from graphc.signatures import Remembers
 
 
-class DigitsDataset(ArrayDataset):
+class DigitsDataset(ArrayDataset, Remembers):
     """Images float32 [1, size, size] in 0..1 and labels int32 of the 1797 digits that come with graphc (`load_digits`).
 
     usage: "train" for 1442 of them, "test" for the other 355. size: side of the images. num_samples, shuffle (True by default),

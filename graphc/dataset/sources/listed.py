@@ -19,6 +19,7 @@ from graphc.dataset.vision.base import pillow
 from graphc.dataset.vision.coding import decoded
 from graphc.dataset.workers.choice import pool_of
 from graphc.errors import DataError, user_loc
+from graphc.signatures import Remembers
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -114,7 +115,7 @@ class _Job:
         return Done(Rows(done, columns, chosen), error)
 
 
-class ListedDataset(Described, MappableDataset):
+class ListedDataset(Described, MappableDataset, Remembers):
     """A source whose rows are known before they are read: `columns` gives them."""
 
     holds = frozenset(("images",))

@@ -27,6 +27,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user
 from graphc.mindrecord.layout import Field
 from graphc.mindrecord.reading import RecordSet
 from graphc.mindrecord.rows import within
+from graphc.signatures import Remembers
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -88,7 +89,7 @@ class Read:
         return Rows(len(task), columns, task)
 
 
-class MindDataset(MappableDataset):
+class MindDataset(MappableDataset, Remembers):
     """Rows of MindRecord files: numbers and texts without axes, bytes as [1], arrays in their shapes.
 
     dataset_files: a list of files, or one of those that were written together, which are all read. columns_list: these fields,

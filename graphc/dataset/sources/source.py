@@ -86,14 +86,19 @@ class MappableDataset(Dataset):
         return f"{type(self).__name__}[{self.length()}, {type(self.sampler).__name__}]"
 
     def use_sampler(self, new_sampler: Any) -> None:
-        """Let another sampler put the samples in order."""
-        self.sampler = as_sampler("use_sampler", new_sampler)
+        """Let another sampler take the place of the present one: what chooses before that, its child, stays. DataError for one
+        that has a child of its own.
+        """
+        self._sampled_by("use_sampler", new_sampler, self.sampler.get_child())
 
     def add_sampler(self, new_sampler: Any) -> None:
-        """Let another sampler choose among what the present one gives."""
-        outer = copy.copy(as_sampler("add_sampler", new_sampler))
-        outer.children = []
-        outer.add_child(self.sampler)
+        """Let another sampler choose among what the present one gives. DataError for one that has a child of its own."""
+        self._sampled_by("add_sampler", new_sampler, self.sampler)
+
+    def _sampled_by(self, owner: str, new_sampler: Any, child: BuiltinSampler | None) -> None:
+        outer = copy.copy(as_sampler(owner, new_sampler))
+        outer.children = list(outer.children)
+        outer.add_child(child)
         self.sampler = outer
 
     def is_shuffled(self) -> bool:

@@ -22,6 +22,7 @@ from graphc.dataset.workers.choice import pool_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 from graphc.mindrecord.examples import BYTES, FLOATS, INTS, DamagedExample, Feature, features, floats, integers
 from graphc.mindrecord.tfrecords import RecordFiles
+from graphc.signatures import Remembers
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -136,7 +137,7 @@ class Read:
         return Rows(len(task), columns, task)
 
 
-class TFRecordDataset(MappableDataset):
+class TFRecordDataset(MappableDataset, Remembers):
     """Rows of TFRecord files, a column for each feature of their tf.train.Examples.
 
     dataset_files: a path, or several; they may be patterns. Files come in the order of their names. schema: a Schema, or a

@@ -53,6 +53,7 @@ class JiebaTokenizer(Tokenizer):
             raise ArgumentTypeError(f"add_word: word must be a str, got {type(word).__name__}", loc=user_loc())
         if not word:
             raise ArgumentValueError("add_word: word is empty", loc=user_loc())
+        self.made_with = None  # It is no longer what its arguments say.
         self._words.add(word, 0 if freq is None else integer("add_word", "freq", freq, 0, INT32_MAX))
 
     def add_dict(self, user_dict: str | dict[str, int]) -> None:
@@ -67,6 +68,7 @@ class JiebaTokenizer(Tokenizer):
             raise ArgumentTypeError(
                 f"add_dict: user_dict must be a str or a dict, got {type(user_dict).__name__}", loc=user_loc()
             )
+        self.made_with = None
         if not os.path.exists(user_dict):
             raise ArgumentValueError(f"add_dict: there is no file {user_dict}", loc=user_loc())
         for line in lines_of("add_dict", user_dict):

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphc.dataset.core.rows import to_array
 from graphc.errors import ArgumentTypeError, user_loc
+from graphc.signatures import Remembers
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -24,7 +25,7 @@ def not_random(func: Function) -> Function:
     return func
 
 
-class Transform:
+class Transform(Remembers):
     """Base of graphc's transforms: `apply` is called with arrays."""
 
     def __call__(self, *inputs: Any) -> Any:

@@ -16,6 +16,7 @@ from graphc.ops.functional.adaptive_pooling import *
 from graphc.ops.functional.arithmetic import *
 from graphc.ops.functional.attention import *
 from graphc.ops.functional.attributes import *
+from graphc.ops.functional.augmented import *
 from graphc.ops.functional.bands import *
 from graphc.ops.functional.blocks import *
 from graphc.ops.functional.boxes import *
@@ -42,6 +43,7 @@ from graphc.ops.functional.dynamic import *
 from graphc.ops.functional.einsum import *
 from graphc.ops.functional.elements import *
 from graphc.ops.functional.elementwise import *
+from graphc.ops.functional.experts import *
 from graphc.ops.functional.extended import *
 from graphc.ops.functional.extrema import *
 from graphc.ops.functional.filling import *

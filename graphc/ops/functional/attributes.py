@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.arguments import only
-from graphc.errors import ArgumentTypeError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ShapeError, TraceTypeError, user_loc
 from graphc.ir.types import contiguous_strides
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Operand, cast
@@ -21,9 +22,10 @@ from graphc.ops.functional.scattering import inplace_update, tensor_scatter
 from graphc.ops.functional.shapes import as_shape
 from graphc.ops.functional.sorting import searchsorted
 from graphc.ops.functional.state import stop_gradient
+from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.methods import install, method
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.tensor import Tensor, require_array
+from graphc.ops.tensor.tensor import Tensor, require_array, to_array
 
 
 @method()
@@ -68,6 +70,37 @@ def from_dlpack(dlpack: Any) -> Tensor:
 
 class Attributes:
     """Given to Tensor, member by member."""
+
+    @property
+    def init(self: Any) -> None:
+        """The initializer that is still to fill the tensor: none, its elements are made at once."""
+
+    def is_init(self: Any) -> bool:
+        """MindSpore's mark of tensors that wait for a device: False."""
+        return False
+
+    def get_bytes(self: Any) -> bytes:
+        """The elements as bytes, in row-major order."""
+        return bytes(self.asnumpy().tobytes())
+
+    def set_dtype(self: Any, dtype: Any) -> DType:
+        """Convert the elements, so that the tensor itself is of another dtype from now on; returns the dtype.
+
+        TraceTypeError in construct, where a tensor keeps its dtype.
+        """
+        name = to_name(dtype)
+        if self._is_traced():
+            raise TraceTypeError(
+                "set_dtype in construct, where a tensor keeps its dtype", loc=user_loc(), help=f"x = x.astype({name!r})"
+            )
+        array = to_array(self, name)
+        if isinstance(self, Parameter):
+            self.move(array)
+        else:
+            self._hold(array)
+            self.moves += 1
+            dispatch.touch()
+        return BY_NAME[name]
 
     @property
     def H(self: Any) -> Tensor:

@@ -12,6 +12,7 @@ from graphc.arguments import only
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.attention import FAR, Attention, attend, unpacked_bits
+from graphc.ops.functional.experts import finalized
 from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor
@@ -100,3 +101,6 @@ def _drop_do_mask(x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
 
 DropoutGenMask = declare("DropoutGenMask", _drop_gen_mask, Seed0=0, Seed1=0)
 DropoutDoMask = declare("DropoutDoMask", _drop_do_mask)
+
+
+MoeFinalizeRouting = declare("MoeFinalizeRouting", finalized)

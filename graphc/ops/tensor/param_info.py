@@ -34,7 +34,7 @@ class ParameterExtras:
     They keep what is written to them and mean nothing here: data are made at once, in one process.
     """
 
-    is_init = True
+    is_init = False
     is_param_ps = False
     init_in_server = False
     cache_enable = False

@@ -1,0 +1,1 @@
+"""Data sets as JSON, and back (MindSpore: mindspore.dataset.serialize)."""
