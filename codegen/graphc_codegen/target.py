@@ -69,6 +69,11 @@ class Target:
         return self.triple.startswith(("aarch64", "arm64"))
 
     @property
+    def converts(self) -> bool:
+        """Whether instructions make float16 of floats and back: F16C, AVX-512, all of ARM; else LLVM would call a library."""
+        return self.lanes >= 8 or self.arm
+
+    @property
     def pause(self) -> tuple[str, ...]:
         """The intrinsic that tells the processor that a loop waits, and the types of its arguments; maybe none."""
         if self.x86:

@@ -44,7 +44,7 @@ class VectorWriter:
     def __init__(self, declarations: Declarations, lanes: int, *, fused: bool = True, bfloat16: bool = False) -> None:
         self.lanes = lanes
         self.element = "float"
-        #: Whether AVX-512 or F16C convert between float and half; else LLVM would call functions that do not exist.
+        #: Whether instructions convert between float and half, `Target.converts`; with so many lanes they do.
         self.converts = lanes >= 8
         #: Whether there are instructions to store some lanes that take no longer than others: those of AVX2 take ten times as
         #: long on a Zen 3.

@@ -217,7 +217,8 @@ class Writer(VectorWriter):
     def _within(self) -> Self:
         """A writer of a function that is called here."""
         inner = type(self)(Declarations(), self.floats, fused=self.fused, threads=self.threads, bfloat16=self.bfloat16)
-        inner.lanes, inner.element, inner.tiles = self.lanes, self.element, self.tiles
+        inner.lanes, inner.element = self.lanes, self.element
+        inner.tiles, inner.converts = self.tiles, self.converts
         inner._divided = True
         return inner
 

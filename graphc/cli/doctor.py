@@ -75,7 +75,7 @@ def _how_multiplied() -> str:
 
 def _halves(have: Mapping[str, bool], how: str) -> dict[str, Any]:
     """How float16 and bfloat16 become float32 and back, and what is there for them besides, which is not used."""
-    wide = have.get("avx2") and have.get("f16c") and have.get("fma")
+    wide = (have.get("avx2") and have.get("f16c") and have.get("fma")) or platform.machine() in ("aarch64", "arm64")
     more = how == "all by tiles"
     used = {"": (), "pairs": ("avx512bf16",)}.get(how, ("amx-bf16", "avx512bf16"))
     return {

@@ -164,7 +164,7 @@ class _Module:
         made = Writer if isinstance(kernel, LoopKernel | ChainKernel) else NarrowWriter
         threads, bfloat16 = kernel.threads, target.bfloat16
         writer = made(self.declarations, target.lanes, fused=target.fused, threads=threads, bfloat16=bfloat16)
-        writer.tiles = target.tiles
+        writer.tiles, writer.converts = target.tiles, target.converts
         count = _emit(writer, kernel)
         self.functions.append(_Function(name, safe(kernel.family), range(count), writer.lines, threads))
         for stage in writer.stages.values():

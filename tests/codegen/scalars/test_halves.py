@@ -17,6 +17,9 @@ from graphc_codegen.target import Target, describe
 from graphc_codegen.text import render
 from tests.codegen.loop_harness import AVX2, HOST, contiguous, expected, pointwise, run, run_many
 
+#: On ARM NumPy says so of signalling NaN.
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+
 Array = np.ndarray[Any, np.dtype[Any]]
 #: A processor without conversion instructions: 4 lanes.
 SSE = describe(HOST.triple, "nehalem", {"sse4.1": True, "avx": False})
