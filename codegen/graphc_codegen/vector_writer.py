@@ -143,7 +143,13 @@ class VectorWriter:
         """Quotient and remainder of a number that is not negative."""
         if isinstance(a, int):
             return divmod(a, b)
+        if b == 1:
+            return a, 0
         return self.op(f"udiv i64 {a}, {b}"), self.op(f"urem i64 {a}, {b}")
+
+    def hidden(self, number: str) -> str:
+        """The same number, of which LLVM knows nothing more."""
+        return self.op(_SAME.format(number))
 
     def digits(self, index: str | int, sizes: Sequence[int]) -> list[str | int]:
         """An index along each of some axes; none of it where there are none."""

@@ -89,6 +89,7 @@ def with_dtype():
     modules = {"ops": ops, "mint": graphc.mint, "functional": graphc.mint.nn.functional, "numpy": graphc.numpy}
     found = {f"{owner} {name}": getattr(m, name) for owner, m in modules.items() for name in m.__all__}
     found |= {f"Tensor {name}": getattr(Tensor, name) for name in dir(Tensor) if not name.startswith("_")}
+    found.pop("Tensor set_dtype")  # Changes the tensor, and returns the dtype.
     for name, function in found.items():
         if inspect.isfunction(function) and "dtype" in inspect.signature(function).parameters:
             args = next((args for args in CALLS if tried(function, args, "float32") != "refused"), None)

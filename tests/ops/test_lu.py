@@ -222,7 +222,7 @@ def test_vmap_and_padding():
 def test_refused():
     flat = Tensor(np.ones((2, 3), np.float32))
     for function in (ops.inverse, ops.det, ops.slogdet, ops.logdet):
-        with pytest.raises(graphc.ShapeError, match="expected square float matrices"):
+        with pytest.raises(graphc.ShapeError, match=r"expected square float (or complex )?matrices"):
             function(flat)
     with pytest.raises(graphc.ShapeError, match="different rows"):
         ops.matrix_solve(Tensor(np.eye(2, dtype=np.float32)), Tensor(np.ones((3, 1), np.float32)))

@@ -20,6 +20,7 @@ OF_PYTHON_VALUES = {
     "bool_and", "bool_or", "cond", "depend", "dict_getitem", "dict_setitem", "list_getitem", "list_setitem", "make_dict",
     "make_list", "make_tuple", "mutable", "scalar_add", "scalar_mul", "string_concat", "tail", "tuple_getitem",
     "tuple_reversed", "tuple_setitem", "zip_operation", "identity", "fori_loop", "Depend", "UpdateState", "Load",
+    "augassign_add", "augassign_mul",
 }  # fmt: skip
 #: Functions that change the tensor they are given, and return it.
 IN_PLACE = {

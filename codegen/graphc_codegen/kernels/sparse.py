@@ -9,7 +9,7 @@ import numpy as np
 from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.index import index_at
-from graphc_codegen.kernels.vectors import int32, iota
+from graphc_codegen.kernels.vectors import first_lanes
 from graphc_codegen.writer import Writer, vec
 
 #: Vectors of a row of the result that are added up at a time.
@@ -79,8 +79,7 @@ def _any_outside(w: Writer, p: Params, indices: str, bounds: tuple[str | int, st
         [(lanes, "zeroinitializer")],
         step=w.lanes,
     )
-    rest = w.splat(int32(w, w.subtracted(end, whole)), "i32")
-    on = w.binary("icmp slt", iota(w), rest, "i32")
+    on = first_lanes(w, w.subtracted(end, whole))
     found = bad(w.masked_load(w.at(indices, whole, type), on, "zeroinitializer", type), found)
     return w.op(f"icmp ne i{w.lanes} {w.op(f'bitcast {lanes} {found} to i{w.lanes}')}, 0")
 

@@ -22,6 +22,38 @@ def numbers_from(w: Writer, i: str | int) -> str:
     return w.binary("add", iota(w), w.splat(int32(w, i), "i32"), "i32")
 
 
+def below(w: Writer, first: str | int, size: int) -> str:
+    """The mask of lanes with first, first + 1, first + 2, ... that are in [0, size).
+
+    What is known is a constant, and nobody finds out more: LLVM 22 stores another lane of a shuffle where it sees late that the
+    mask of a store has a single one.
+    """
+    if isinstance(first, int):
+        return constant_mask([0 <= first + lane < size for lane in range(w.lanes)])
+    places = w.binary("add", w.splat(int32(w, w.hidden(first)), "i32"), iota(w), "i32")
+    return w.op(f"icmp ult {vec('i32', w.lanes)} {places}, splat (i32 {size})")
+
+
+def first_lanes(w: Writer, active: str | int) -> str:
+    """The mask of the first so many lanes, maybe none; see `below`."""
+    if isinstance(active, int):
+        return mask(active, w.lanes)
+    return w.binary("icmp slt", iota(w), w.splat(int32(w, w.hidden(active)), "i32"), "i32")
+
+
+def constant_mask(lanes: Sequence[bool]) -> str:
+    """The mask that is on where `lanes` says so."""
+    return "<" + ", ".join(f"i1 {'true' if on else 'false'}" for on in lanes) + ">"
+
+
+def both(w: Writer, a: str, b: str) -> str:
+    """The mask of lanes that are on in two masks; that of two constants is one."""
+    if a.startswith("<") and b.startswith("<"):
+        pairs = zip(a.split(","), b.split(","), strict=True)
+        return constant_mask(["true" in one and "true" in other for one, other in pairs])
+    return w.op(f"and {vec('i1', w.lanes)} {a}, {b}")
+
+
 def fma_pairs(w: Writer, a: str, b: str, c: str) -> str:
     """c + a[0] * b[0] + a[1] * b[1] in each lane, where those of a and b are pairs of bfloat16 in the bits of a float."""
     v, pairs = vec("float", w.lanes), vec("bfloat", 2 * w.lanes)

@@ -9,7 +9,7 @@ from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.gemm.plan import Side
 from graphc_codegen.kernels.microkernel import prefetch
 from graphc_codegen.kernels.transposition import FOUR, fetched, square, together, turned
-from graphc_codegen.kernels.vectors import iota
+from graphc_codegen.kernels.vectors import first_lanes
 from graphc_codegen.writer import Writer
 
 #: Turns of k come in groups of so many, the last one filled up with zeros.
@@ -117,12 +117,6 @@ def _copied(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | in
     w.turns((0, full), lambda z, _: turns(z, TOGETHER), step=TOGETHER)
     w.turns((full, count), lambda z, _: turns(z, 1))
     w.turns((whole, to.tiles), partly)
-
-
-def first_lanes(w: Writer, active: str | int) -> str:
-    """The first so many lanes; maybe none."""
-    number = w.op(f"trunc i64 {active} to i32")
-    return w.binary("icmp slt", iota(w), w.splat(number, "i32"), "i32")
 
 
 def _transposed(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | int, to: Tiles) -> None:

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import LINE
-from graphc_codegen.kernels.gemm.pack import Tiles, filled, first_lanes
+from graphc_codegen.kernels.gemm.pack import Tiles, filled
 from graphc_codegen.kernels.gemm.plan import Side
 from graphc_codegen.kernels.microkernel import prefetch
 from graphc_codegen.kernels.narrow import NarrowWriter
 from graphc_codegen.kernels.transposition import FOUR, turned
+from graphc_codegen.kernels.vectors import first_lanes
 from graphc_codegen.writer import Writer, vec
 
 #: Pairs of rows that are fetched ahead where turns are far apart.

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from graphc_codegen.dtypes import ITEMSIZE
 from graphc_codegen.kernels import tiles
 from graphc_codegen.kernels.base import LINE
-from graphc_codegen.kernels.gemm.pack import first_lanes
 from graphc_codegen.kernels.gemm.plan import Side
 from graphc_codegen.kernels.microkernel import prefetch
 from graphc_codegen.kernels.transposition import FOUR, square
+from graphc_codegen.kernels.vectors import first_lanes
 from graphc_codegen.writer import Writer, vec
 
 #: Bytes of a register.

@@ -15,7 +15,7 @@ import numpy as np
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.conv import filter_grad as direct
 from graphc_codegen.kernels.microkernel import Pieces, Segment, block_kinds, blocks, dot_tile
-from graphc_codegen.kernels.vectors import iota
+from graphc_codegen.kernels.vectors import first_lanes
 from graphc_codegen.kernels.winograd.batch_plan import Batch, into_lanes, planes
 from graphc_codegen.kernels.winograd.batch_pool import index_of, index_operand, unpool_twin, unpooled, windows
 from graphc_codegen.kernels.winograd.plan import whole_lines
@@ -137,8 +137,7 @@ def _inside(w: Writer, z: GradientPlan, b: str | int) -> str | None:
     """The mask of lanes that have an image; None if all have."""
     if z.n % z.lanes == 0:
         return None
-    left = w.op(f"sub nsw i64 {z.n}, {w.mul(b, z.lanes)}")
-    return w.binary("icmp slt", iota(w), w.splat(w.op(f"trunc i64 {left} to i32"), "i32"), "i32")
+    return first_lanes(w, w.subtracted(z.n, w.mul(b, z.lanes)))
 
 
 @dataclass(frozen=True, slots=True)

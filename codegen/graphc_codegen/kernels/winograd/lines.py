@@ -17,10 +17,10 @@ from typing import Self
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import LINE, Params
-from graphc_codegen.kernels.vectors import iota
+from graphc_codegen.kernels.vectors import below, both, constant_mask
 from graphc_codegen.kernels.winograd.plan import Blocks, register_tile
 from graphc_codegen.kernels.winograd.points import BY_COUNT, Points
-from graphc_codegen.writer import Writer, mask, vec
+from graphc_codegen.writer import Writer, mask
 
 #: Outputs of a tile.
 OUT = 4
@@ -161,7 +161,7 @@ def each_vector(
         down, strip = (j, 0) if z.strips == 1 else w.divided(j, z.strips)
         column = w.mul(strip, z.lanes)
         output = w.linear((down, z.stacked * OUT * z.step), (column, 1))
-        columns = "" if z.narrow or z.step % z.lanes == 0 else _below(w, [(column, 0)], z.step)[0]
+        columns = "" if z.narrow or z.step % z.lanes == 0 else below(w, column, z.step)
         body(i, Place(*w.divided(line, z.h), output, columns), c)
 
     def channel(c: str | int) -> None:
@@ -171,17 +171,6 @@ def each_vector(
             w.loop(count, lambda i, _: turn(c, i))
 
     w.repeat(channels, channel)
-
-
-def _below(w: Writer, starts: Sequence[tuple[str | int, int]], size: int) -> list[str]:
-    """For each start and offset, which lanes are in [0, size)."""
-    integers, made = vec("i32", w.lanes), []
-    for start, offset in starts:
-        first = w.add(start, offset)
-        scalar = w.op(f"trunc i64 {first} to i32")
-        places = w.binary("add", w.splat(scalar, "i32"), iota(w), "i32")
-        made.append(w.op(f"icmp ult {integers} {places}, splat (i32 {size})"))
-    return made
 
 
 class Stretch:
@@ -199,9 +188,9 @@ class Stretch:
             ]
         else:
             self._offsets = [r * z.step for r in range(count)]
-        masks = _below(w, [(self.first, offset) for offset in self._offsets], size)
+        masks = [below(w, w.add(self.first, offset), size) for offset in self._offsets]
         if place.columns:
-            masks = [w.op(f"and {vec('i1', w.lanes)} {m}, {place.columns}") for m in masks]
+            masks = [both(w, m, place.columns) for m in masks]
         self._masks = dict(zip(self._offsets, masks, strict=True))
 
     def _where(self, row: int) -> list[tuple[int, int]]:
@@ -243,10 +232,7 @@ class Stretch:
             store(value, w.add(self.first, offset), m)
 
     def _of_tiles(self, m: str, inside: Sequence[bool]) -> str:
-        if all(inside):
-            return m
-        kept = ", ".join(f"i1 {'true' if lane else 'false'}" for lane in inside)
-        return self.w.op(f"and {vec('i1', self.w.lanes)} {m}, <{kept}>")
+        return m if all(inside) else both(self.w, m, constant_mask(inside))
 
 
 def _picked(w: Writer, sources: Mapping[int, str], places: Sequence[Sequence[tuple[int, int]]]) -> list[str]:

@@ -117,6 +117,10 @@ CASES = [
     Case(2, 6, 9, 1, 200, 1, 3, 3, views=3),
     Case(1, 3, 4, 2, 70, 9, 20, 40, tiles=16, taps=2, views=4),
     Case(1, 5, 3, 1, 260, 2, 0, 18, parts=3, taps=5, views=2),
+    # One pixel behind a vector: the mask of its store has one lane, and is known.
+    Case(1, 1, 1, 1, 31, 14, 0, 0, tiles=1, parts=1, taps=2),
+    Case(1, 1, 1, 1, 31, 14, 0, 0, tiles=1, parts=2, taps=2),
+    Case(1, 1, 1, 1, 43, 13, 0, 0, tiles=1, parts=1),
 ]
 
 
