@@ -35,18 +35,18 @@ def turned(weight: Array) -> Array:
     return np.ascontiguousarray(np.flip(weight, tuple(range(2, weight.ndim))).swapaxes(0, 1))
 
 
-def check_convolution(case: Convolution, x: Array, weight: Array, dy: Array) -> None:
-    """All that a convolution's kernels make is within 1e-6 of the largest sum of sizes."""
+def check_convolution(case: Convolution, x: Array, weight: Array, dy: Array, limit: float = 1e-6) -> None:
+    """All that a convolution's kernels make is within `limit` of the largest sum of sizes."""
     exact = case.forward(x, weight)
     # An output has the rounding errors of its whole tile.
     scale = 1 + case.forward(np.abs(x), np.abs(weight)).max()
     for transposed, given_weight in ((False, weight), (True, turned(weight))):
         for where, y in case.run(x, given_weight, transposed).items():
-            assert np.abs(y - exact).max() <= 1e-6 * scale, (where, transposed)
+            assert np.abs(y - exact).max() <= limit * scale, (where, transposed)
     exact = case.filter_grad(x, dy)
     scale = 1 + case.filter_grad(np.abs(x), np.abs(dy)).max()
     for where, dw in case.run_filter_grad(x, dy).items():
-        assert np.abs(dw - exact).max() <= 1e-6 * scale, where
+        assert np.abs(dw - exact).max() <= limit * scale, where
 
 
 def check_errors(found: dict[str, Array], exact: Array, direct: Array, limit: Any) -> None:

@@ -97,7 +97,8 @@ CASES = [
 
 
 def _check(case: Case) -> None:
-    check_convolution(case, *case.operands())
+    # Rounding errors of eight points are two to four times those of six.
+    check_convolution(case, *case.operands(), limit=1e-6 if case.points == 6 else 2e-6)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
