@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from graphc_codegen.declarations import Declarations
@@ -27,8 +27,12 @@ def vec(type: str, lanes: int) -> str:
 
 def mask(active: int | str, lanes: int) -> str:
     """Constant lane mask whose first `active` lanes are on; a mask is one already."""
-    on = "" if isinstance(active, str) else ", ".join(f"i1 {'true' if i < active else 'false'}" for i in range(lanes))
-    return f"<{on}>" if on else str(active)
+    return active if isinstance(active, str) else constant_mask(i < active for i in range(lanes))
+
+
+def constant_mask(lanes: Iterable[bool]) -> str:
+    """The mask that is on where `lanes` says so."""
+    return "<" + ", ".join(f"i1 {'true' if on else 'false'}" for on in lanes) + ">"
 
 
 class VectorWriter:

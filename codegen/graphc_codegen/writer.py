@@ -13,7 +13,7 @@ from typing import Self
 
 from graphc_codegen.declarations import Declarations
 from graphc_codegen.thread_context import CONTEXT, SCRATCH, WORDS
-from graphc_codegen.vector_writer import MANGLED, Carry, VectorWriter, mask, vec
+from graphc_codegen.vector_writer import MANGLED, Carry, VectorWriter, constant_mask, mask, vec
 
 #: A loop whose turns are handed out has at least so many per thread; a thread takes some of its own about so many times; so
 #: many threads may take turns from a part, its own one among them.
@@ -230,4 +230,4 @@ class Writer(VectorWriter):
         return self.op(f"getelementptr i8, ptr %scratch, i64 {self.mul(thread, SCRATCH)}")
 
 
-__all__ = ["MANGLED", "STAGE", "Carry", "Stage", "Writer", "mask", "vec"]
+__all__ = ["MANGLED", "STAGE", "Carry", "Stage", "Writer", "constant_mask", "mask", "vec"]

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from graphc_codegen.kernels.vectors import fma_pairs, splat_pair
-from graphc_codegen.writer import Writer, vec
+from graphc_codegen.writer import Writer, constant_mask, vec
 
 #: A vector gathered from contiguous runs: (offset, first lane, number of lanes); other lanes are zero.
 Pieces = tuple[tuple[int, int, int], ...]
@@ -178,10 +178,10 @@ def load_pieces(w: Writer, pointer: str, pieces: Pieces, shift: int = 0) -> str:
         return w.vload(w.at(pointer, offset + shift), count)
     value = "zeroinitializer"
     for offset, lane, count in pieces:
-        on = ", ".join(f"i1 {'true' if lane <= i < lane + count else 'false'}" for i in range(w.lanes))
+        on = constant_mask(lane <= i < lane + count for i in range(w.lanes))
         # The address of lane 0 may lie before the array: not `inbounds`.
         address = w.at(pointer, offset + shift - lane, inside=False)
-        value = w.masked_load(address, f"<{on}>", value)
+        value = w.masked_load(address, on, value)
     return value
 
 

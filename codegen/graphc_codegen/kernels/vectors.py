@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from graphc_codegen.writer import MANGLED, Carry, Writer, mask, vec
+from graphc_codegen.writer import MANGLED, Carry, Writer, constant_mask, mask, vec
 
 
 def iota(w: Writer) -> str:
@@ -29,7 +29,7 @@ def below(w: Writer, first: str | int, size: int) -> str:
     mask of a store has a single one.
     """
     if isinstance(first, int):
-        return constant_mask([0 <= first + lane < size for lane in range(w.lanes)])
+        return constant_mask(0 <= first + lane < size for lane in range(w.lanes))
     places = w.binary("add", w.splat(int32(w, w.hidden(first)), "i32"), iota(w), "i32")
     return w.op(f"icmp ult {vec('i32', w.lanes)} {places}, splat (i32 {size})")
 
@@ -41,16 +41,11 @@ def first_lanes(w: Writer, active: str | int) -> str:
     return w.binary("icmp slt", iota(w), w.splat(int32(w, w.hidden(active)), "i32"), "i32")
 
 
-def constant_mask(lanes: Sequence[bool]) -> str:
-    """The mask that is on where `lanes` says so."""
-    return "<" + ", ".join(f"i1 {'true' if on else 'false'}" for on in lanes) + ">"
-
-
 def both(w: Writer, a: str, b: str) -> str:
     """The mask of lanes that are on in two masks; that of two constants is one."""
     if a.startswith("<") and b.startswith("<"):
         pairs = zip(a.split(","), b.split(","), strict=True)
-        return constant_mask(["true" in one and "true" in other for one, other in pairs])
+        return constant_mask("true" in one and "true" in other for one, other in pairs)
     return w.op(f"and {vec('i1', w.lanes)} {a}, {b}")
 
 

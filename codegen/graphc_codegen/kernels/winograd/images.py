@@ -16,7 +16,7 @@ from graphc_codegen.kernels.microkernel import load_pieces
 from graphc_codegen.kernels.vectors import deinterleave
 from graphc_codegen.kernels.winograd.plan import Memory, Plan, Rows, Run, View, runs
 from graphc_codegen.kernels.winograd.transforms import OUT, transpose_quads
-from graphc_codegen.writer import Writer, vec
+from graphc_codegen.writer import Writer, constant_mask, vec
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +213,7 @@ def _row_ends(w: Writer, z: Plan, g: str | int, numbers: Sequence[int]) -> tuple
     """Which lanes hold the first tile of a row of tiles, and which the last."""
     edges = (0, z.across - 1)
     if w.lanes % z.across == 0:
-        return tuple(
-            "<" + ", ".join(f"i1 {'true' if t % z.across == edge else 'false'}" for t in numbers) + ">"
-            for edge in edges
-        )
+        return tuple(constant_mask(t % z.across == edge for t in numbers) for edge in edges)
     integers = vec("i32", w.lanes)
     start = w.op(f"trunc i64 {w.mul(g, w.lanes)} to i32")
     tile = w.binary("add", w.splat(start, "i32"), "<" + ", ".join(f"i32 {t}" for t in numbers) + ">", "i32")

@@ -17,10 +17,10 @@ from typing import Self
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import LINE, Params
-from graphc_codegen.kernels.vectors import below, both, constant_mask
+from graphc_codegen.kernels.vectors import below, both
 from graphc_codegen.kernels.winograd.plan import Blocks, register_tile
 from graphc_codegen.kernels.winograd.points import BY_COUNT, Points
-from graphc_codegen.writer import Writer, mask
+from graphc_codegen.writer import Writer, constant_mask, mask
 
 #: Outputs of a tile.
 OUT = 4

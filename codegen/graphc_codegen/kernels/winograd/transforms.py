@@ -11,7 +11,7 @@ from functools import partial
 
 from graphc_codegen.kernels.vectors import deinterleave, interleave
 from graphc_codegen.kernels.winograd.points import Points
-from graphc_codegen.writer import Writer, vec
+from graphc_codegen.writer import Writer, constant_mask, vec
 
 #: Outputs along a side of a tile.
 OUT = 4
@@ -46,8 +46,8 @@ def every_nth(w: Writer, x: Sequence[str]) -> list[str]:
         source = {lane: vector for vector, lane in places}  # Every lane is wanted of one vector only.
         merged = x[source[0]]
         for vector in sorted(set(source.values()) - {source[0]}):
-            on = ", ".join(f"i1 {'true' if source[lane] == vector else 'false'}" for lane in lanes)
-            merged = w.op(f"select {boolean} <{on}>, {v} {x[vector]}, {v} {merged}")
+            on = constant_mask(source[lane] == vector for lane in lanes)
+            merged = w.op(f"select {boolean} {on}, {v} {x[vector]}, {v} {merged}")
         result.append(w.shuffle(merged, "poison", [lane for _, lane in places]))
     return result
 
@@ -66,8 +66,8 @@ def nth_of(w: Writer, x: Sequence[str]) -> list[str]:
         wanted = [(j * w.lanes + lane) % n for lane in lanes]
         merged = moved[wanted[0]]
         for k in sorted(set(wanted) - {wanted[0]}):
-            on = ", ".join(f"i1 {'true' if one == k else 'false'}" for one in wanted)
-            merged = w.op(f"select {boolean} <{on}>, {v} {moved[k]}, {v} {merged}")
+            on = constant_mask(one == k for one in wanted)
+            merged = w.op(f"select {boolean} {on}, {v} {moved[k]}, {v} {merged}")
         result.append(merged)
     return result
 
