@@ -44,8 +44,22 @@ __all__ = [
     "scatter_tensor", "send", "send_object_list", "set_comm_ops_inplace",
 ]  # fmt: skip
 
-#: Whether a function writes in place.
-_in_place: dict[str, bool] = {name: True for name in ("barrier", "isend", "send")}
+#: Whether a function writes in place: those that write nothing, those with two forms, and `_in_place_only`.
+_in_place = dict.fromkeys(
+    (
+        *("barrier", "isend", "send"),
+        *(
+            "all_reduce",
+            "all_gather_into_tensor",
+            "reduce_scatter_tensor",
+            "all_to_all",
+            "all_to_all_single",
+            "recv",
+            "irecv",
+        ),
+    ),
+    True,
+)
 
 
 def set_comm_ops_inplace(is_enable: bool, func_list: Sequence[str] | None = None) -> None:
@@ -98,18 +112,6 @@ all_gather_object, gather_object = _in_place_only(objects.all_gather_object), _i
 scatter_object_list = _in_place_only(objects.scatter_object_list)
 broadcast_object_list = _in_place_only(objects.broadcast_object_list)
 send_object_list, recv_object_list = _in_place_only(objects.send_object_list), _in_place_only(objects.recv_object_list)
-_in_place |= dict.fromkeys(
-    (
-        "all_reduce",
-        "all_gather_into_tensor",
-        "reduce_scatter_tensor",
-        "all_to_all",
-        "all_to_all_single",
-        "recv",
-        "irecv",
-    ),
-    True,
-)
 
 
 def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM, group: str | None = None, async_op: bool = False) -> Any:

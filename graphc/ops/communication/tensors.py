@@ -7,7 +7,7 @@ that do not go together, DisagreementError GC191 where the processes of the grou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,13 +57,8 @@ def all_reduce(
     flag("all_reduce", "async_op", async_op)
     if is_traced():
         return nodes.into(x, nodes.all_reduce(x, op, found.name), async_op)
-    room = Room(x)
-
-    def act(communicator: Any) -> None:
-        moves.reduce(communicator, room.array, op)
-        room.settle()
-
-    return run(found, f"all_reduce of {x.tensor_type}, op={op!r}", act, async_op)
+    said = f"all_reduce of {x.tensor_type}, op={op!r}"
+    return _in_place(found, said, x, lambda c, array: moves.reduce(c, array, op), async_op)
 
 
 def reduce(
@@ -78,13 +73,8 @@ def reduce(
     if is_traced():
         made = nodes.reduce(x, root, op, found.name)
         return nodes.into(x, made if found.rank == root else x, async_op)
-    room = Room(x)
-
-    def act(communicator: Any) -> None:
-        moves.reduce(communicator, room.array, op, root)
-        room.settle()
-
-    return run(found, f"reduce of {x.tensor_type} to rank {dst}, op={op!r}", act, async_op)
+    said = f"reduce of {x.tensor_type} to rank {dst}, op={op!r}"
+    return _in_place(found, said, x, lambda c, array: moves.reduce(c, array, op, root), async_op)
 
 
 def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool = False) -> CommHandle | None:
@@ -95,13 +85,8 @@ def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool
     flag("broadcast", "async_op", async_op)
     if is_traced():
         return nodes.into(x, nodes.broadcast(x, root, found.name), async_op)
-    room = Room(x)
-
-    def act(communicator: Any) -> None:
-        moves.broadcast(communicator, room.array, root)
-        room.settle()
-
-    return run(found, f"broadcast of {x.tensor_type} from rank {src}", act, async_op)
+    said = f"broadcast of {x.tensor_type} from rank {src}"
+    return _in_place(found, said, x, lambda c, array: moves.broadcast(c, array, root), async_op)
 
 
 def all_gather_into_tensor(
@@ -294,6 +279,19 @@ def _rows(owner: str, name: str, x: Tensor) -> int:
     if not x.ndim:
         raise ShapeError(f"{owner}: {name} is {x.tensor_type}, expected at least one axis", loc=user_loc())
     return TensorType(x.tensor_type.dtype, x.shape[1:]).size
+
+
+def _in_place(
+    found: Any, said: str, x: Tensor, move: Callable[[Any, Array], None], async_op: bool
+) -> CommHandle | None:
+    """Let `move(communicator, array)` change the elements of a tensor."""
+    room = Room(x)
+
+    def act(communicator: Any) -> None:
+        move(communicator, room.array)
+        room.settle()
+
+    return run(found, said, act, async_op)
 
 
 def exchanged(
