@@ -65,6 +65,13 @@ def distance(seconds: float = 0.04) -> float | None:
     return measure_distance(object_cache(), seconds)
 
 
+def converts_float16() -> bool:
+    """Whether instructions of this processor make float16 of floats and back."""
+    from graphc_codegen.target import host
+
+    return host().converts
+
+
 def multiplies_bfloat16() -> str:
     """By which instructions of this processor products of bfloat16 are made: "pairs", AMX' "tiles", or none ("").
 

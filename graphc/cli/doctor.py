@@ -48,7 +48,7 @@ def _cpu() -> dict[str, Any]:
     about |= {
         "name": binding.get_host_cpu_name(),
         "features": [f for f in _FEATURES if have.get(f)],
-        "halves": _halves(have, _how_multiplied()),
+        "halves": _halves(have),
     }
     return about | _distance()
 
@@ -63,23 +63,25 @@ def _distance() -> dict[str, Any]:
         return {"distance_ns": None, "distance_error": str(error)}
 
 
-def _how_multiplied() -> str:
-    """By what products of bfloat16 are made; a processor for which no code is generated has none of it."""
+def _how_computed() -> tuple[bool, str]:
+    """Whether float16 is converted by instructions, and by what products of bfloat16 are made; a processor for which no code is
+    generated has none of it.
+    """
     try:
-        from graphc.build import multiplies_bfloat16
+        from graphc.build import converts_float16, multiplies_bfloat16
 
-        return multiplies_bfloat16()
+        return converts_float16(), multiplies_bfloat16()
     except (ImportError, RuntimeError):  # A CodegenError is one.
-        return ""
+        return False, ""
 
 
-def _halves(have: Mapping[str, bool], how: str) -> dict[str, Any]:
+def _halves(have: Mapping[str, bool]) -> dict[str, Any]:
     """How float16 and bfloat16 become float32 and back, and what is there for them besides, which is not used."""
-    wide = (have.get("avx2") and have.get("f16c") and have.get("fma")) or platform.machine() in ("aarch64", "arm64")
+    converts, how = _how_computed()
     more = how == "all by tiles"
     used = {"": (), "pairs": ("avx512bf16",)}.get(how, ("amx-bf16", "avx512bf16"))
     return {
-        "float16": "instructions" if wide else "integers",
+        "float16": "instructions" if converts else "integers",
         "bfloat16": "instructions" if how == "pairs" else "shifts",
         "products": {
             "float16": "AMX tiles, in two pieces of bfloat16" if more else "multiply-adds of float32",
