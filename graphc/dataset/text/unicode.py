@@ -120,9 +120,10 @@ def normalized(form: str, text: str) -> str:
     """A text in the form NFC, NFD, NFKC or NFKD. Characters that Unicode 15.1 does not know stay, and nothing goes past them."""
     if text.isascii():
         return text
-    known, unknown = (parts := _unknown().split(text))[::2], parts[1::2]
-    made = [unicodedata.normalize(form, x.translate(_FORMS) if "K" in form else x) for x in known]  # type: ignore[arg-type]
-    return "".join(part for pair in zip(made, [*unknown, ""], strict=True) for part in pair)
+    # Every second part is of such characters.
+    parts = _unknown().split(text)
+    parts[::2] = [unicodedata.normalize(form, x.translate(_FORMS) if "K" in form else x) for x in parts[::2]]  # type: ignore[arg-type]
+    return "".join(parts)
 
 
 def folded(text: str) -> str:
