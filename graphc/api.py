@@ -164,6 +164,7 @@ class CompiledStep(Shown):
         written = {traced.params[u.param] for u in traced.graph.updates}
         self._hunt = watches.hunt(self.graph, self._lowered, self._params)
         self._checks, self._watches = watches.around(cell, written, self._hunt)
+        self._checks += [processes.require_membership] * self._talks
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
         # Behind these there is one more with `find_nan`.
         self._results = self._lowered.results[: len(self.graph.results)]

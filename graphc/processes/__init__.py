@@ -27,7 +27,7 @@ from graphc.processes.launch import is_launched, start
 from graphc.processes.talk import Act, Talk, Work
 from graphc.processes.watch import count_steps
 from graphc.processes.windows import FOLDED, WINDOW_BYTES
-from graphc.processes.world import started, waiting
+from graphc.processes.world import require_membership, started, waiting
 
 __all__ = [
     "DATA",
@@ -59,6 +59,7 @@ __all__ = [
     "moves",
     "part_length",
     "rank",
+    "require_membership",
     "share_from_first",
     "size",
     "start",

@@ -19,7 +19,8 @@ import numpy as np
 
 from graphc.debug import cpus
 from graphc.errors import DisagreementError, Loc, user_loc
-from graphc.processes.world import started, waiting
+from graphc.processes.world import require_membership, started, waiting
+from graphc_codegen.forks import lock
 
 Array = np.ndarray[Any, np.dtype[Any]]
 #: Does what a call is for, given the group's communicator (None for a process alone).
@@ -68,7 +69,7 @@ class Talk:
     def __init__(self, communicator: Any, ranks: tuple[int, ...]) -> None:
         self.communicator = communicator
         self._ranks = ranks
-        self._order = threading.Lock()
+        self._order = lock()
         self._later: queue.SimpleQueue[tuple[Work, Callable[[], None]]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         #: The works of the thread that nobody has heard the end of.
@@ -84,6 +85,7 @@ class Talk:
         DisagreementError, in all of them, if they do not mean the same; the work raises it where there is one. So is an error
         of an earlier work that nobody has waited for, by the next call that returns when it is done: that is the same in all.
         """
+        require_membership()
         self._open = [work for work in self._open if not work.is_done]
         if later and _takes_threads():
             return self._begin(said, act, sends, receives)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from graphc.errors import DisagreementError, user_loc
 from graphc_codegen.links import WORDS, table
 
 
@@ -33,6 +35,8 @@ class World(NamedTuple):
 
 
 _world: World | None = None
+#: Whether this process is the child of one of them by a fork: then it is none of them, and MPI must not be called.
+_is_child = False
 
 
 def started() -> World | None:
@@ -44,11 +48,31 @@ def joined(world: World) -> None:
     """From now on this process is one of several."""
     global _world
     _world = world
+    os.register_at_fork(after_in_child=_leave)
+
+
+def _leave() -> None:
+    global _is_child
+    _is_child = True
+
+
+def require_membership() -> None:
+    """DisagreementError GC191 in the child of a fork: what it tells the others would be taken for its parent's words."""
+    if _is_child:
+        raise DisagreementError(
+            "this process was forked from one of those that train together, and is none of them",
+            loc=user_loc(),
+            help="communicate in the process that the launcher has started",
+        )
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Within it the watch counts this process among those that wait for the others."""
+    """Within it the watch counts this process among those that wait for the others.
+
+    DisagreementError as `require_membership`.
+    """
+    require_membership()
     table[WORDS["waits"]] = 1
     try:
         yield

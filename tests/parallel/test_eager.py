@@ -50,6 +50,51 @@ print("done", flush=True)
 """
 
 
+FORKED = """
+import os
+from graphc import compile, nn, ops
+from graphc.compat import mint_distributed as dist
+from graphc.errors import DisagreementError
+
+class Sum(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.all_reduce = ops.AllReduce()
+
+    def construct(self, x):
+        return self.all_reduce(x)
+
+dist.init_process_group()
+x = ops.ones((3,))
+step = compile(Sum(), x)
+calls = [lambda: step(x), lambda: dist.all_reduce(x), dist.barrier, lambda: ops.AllReduce()(x)]
+calls += [lambda: dist.all_reduce(x, async_op=True)]
+dist.all_reduce(ops.ones((3,)), async_op=True)
+child = os.fork()
+if not child:
+    refused = 0
+    for call in calls:
+        try:
+            call()
+        except DisagreementError as error:
+            refused += "was forked from one of those" in str(error)
+    os._exit(refused)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == len(calls)
+assert step(x).asnumpy().tolist() == [2, 2, 2]
+dist.barrier()
+print("done", flush=True)
+"""
+
+
+@needs_mpi
+def test_the_child_of_a_fork_tells_nobody_anything(tmp_path: Path) -> None:
+    (tmp_path / "forked.py").write_text(FORKED)
+    done = run(
+        2, "forked.py", cwd=tmp_path, timeout=120, GRAPHC_RANK_TIMEOUT="10", GRAPHC_CACHE_DIR=str(tmp_path / "cache")
+    )
+    assert done.stdout.count("done") == 2, done.stderr
+
+
 @needs_mpi
 @pytest.mark.parametrize(
     ("fault", "message"),
