@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from types import MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakSet
 
 from graphc import collector, context, dispatch, kept, passes, timed
 from graphc.api import CompiledStep
@@ -147,6 +148,7 @@ class Steps:
         """Warn when a cell is compiled again because the same thing has changed once more: a third shape, a fourth value."""
         before = list(steps)
         if not before:
+            _announce_anew(cell)
             return
         nearest = max(reversed(before), key=lambda k: sum(a == b for a, b in zip(k, key, strict=True)))
         key.state.share(nearest.state)
@@ -167,6 +169,44 @@ class Steps:
                     help=help,
                 )
                 warnings.warn(str(text), RecompileWarning, stacklevel=stacklevel())
+
+
+def _announce_anew(cell: Cell) -> None:
+    """Warn when a function that is compiled for the first time is one of many that the same `def` has made, the others being
+    gone.
+    """
+    fn = cell.fn if isinstance(cell, FunctionCell) else cell.gradient_of if isinstance(cell, GradientCell) else None
+    while isinstance(fn, GradFunction):
+        fn = fn.fn
+    if not isinstance(fn, FunctionType):
+        return
+    with _noting:
+        made = _made.setdefault(fn.__code__, _Made())
+        made.count += fn not in made.alive
+        made.alive.add(fn)
+        gone = made.count - len(made.alive)
+        if gone < _ANNOUNCED or made.announced:
+            return
+        made.announced = True
+    text = GraphcError(
+        f"{_name(cell)} is compiled again; so were {made.count - 1} others that the same definition has made",
+        code="GC171",
+        loc=user_loc(),
+        help="define the function once, outside of the loop, and give it what varies as arguments",
+    )
+    warnings.warn(str(text), RecompileWarning, stacklevel=stacklevel())
+
+
+class _Made:
+    """How many functions of one code were compiled, and which of them still exist."""
+
+    def __init__(self) -> None:
+        self.count, self.announced = 0, False
+        self.alive: WeakSet[FunctionType] = WeakSet()
+
+
+_made: WeakKeyDictionary[CodeType, _Made] = WeakKeyDictionary()
+_noting = lock()
 
 
 def _key(

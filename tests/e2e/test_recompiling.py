@@ -53,6 +53,22 @@ def test_what_grows_in_construct_is_said() -> None:
     assert made == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize(
+    "define", [lambda k: graphc.jit(lambda x: (x * k).sum()), lambda k: graphc.value_and_grad(lambda x: (x * k).sum())]
+)
+def test_functions_that_are_made_anew_are_said(define: Callable[[float], Any]) -> None:
+    held = [define(float(k)) for k in range(5)]  # As decorators make them: each may be called again.
+    for fn in (*held, *map(define, (5.0, 6.0, 7.0))):
+        fn(Tensor(X))
+    del fn
+    held.clear()
+    gc.collect()
+    with pytest.warns(graphc.RecompileWarning, match=r"so were 8 others that the same definition has made") as found:
+        define(8.0)(Tensor(X))
+    assert found[0].filename == __file__
+    define(9.0)(Tensor(X))  # Once.
+
+
 def test_shapes_are_said_modes_are_not() -> None:
     net = Net(lambda self, x: x * 2)
     for _ in range(3):
