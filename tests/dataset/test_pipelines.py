@@ -224,3 +224,17 @@ def test_hooks_that_are_none_or_stand_where_none_may():
         read(numbers().map([lambda x: x, ds.debug.PrintDataHook()]))
     with pytest.raises(TypeError):
         ds.debug.DebugHook()
+
+
+@pytest.mark.parametrize("kinds", ["lengths", "dtypes"])
+def test_rows_that_differ_stay_whole_in_a_buffer(kinds):
+    def row(i):
+        odd = i % 5 == 4
+        full = np.full(2 + odd if kinds == "lengths" else 2, i, np.float32 if odd and kinds == "dtypes" else np.int64)
+        return full, i
+
+    rows = ds.NumpySlicesDataset(np.arange(60), "i", shuffle=False).map(row, "i", ["x", "i"])
+    for size in (3, 4, 9):
+        got = list(rows.shuffle(size).create_tuple_iterator(num_epochs=1, output_numpy=True))
+        assert sorted(int(i) for _, i in got) == list(range(60))
+        assert all((x == i).all() and x.dtype == row(i)[0].dtype and x.shape == row(i)[0].shape for x, i in got)

@@ -14,7 +14,7 @@ from graphc.dataset.callbacks import Told, checked
 from graphc.dataset.checks import function, misfit, names, truth, workers
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import Rows, alike, joined, stack, to_array, values
+from graphc.dataset.core.rows import Rows, alike, apart, joined, stack, to_array, values
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
 from graphc.dataset.debug import DebugHook, with_hooks
 from graphc.dataset.sample_rng import enter, leave
@@ -175,7 +175,7 @@ class _Spare:
             good = 0 if done.rows is None else done.rows.count
             self._failed += self.asked.popleft() - good
             room = range(min(good, _SPARE - len(self._kept)))
-            self._kept += [done.rows.part(k, k + 1) for k in room] if done.rows is not None else []
+            self._kept += [apart(done.rows.part(k, k + 1)) for k in room] if done.rows is not None else []
             return done
         failed, self._failed = self._failed, 0
         if not failed:
@@ -185,7 +185,7 @@ class _Spare:
             raise DataError(f"{what} fails for every sample: there is none to take their places", code="GC200")
         chosen = [self._kept[(self._turn + k) % len(self._kept)] for k in range(failed)]
         self._turn += failed
-        return Done(joined(chosen))
+        return Done(apart(joined(chosen)))
 
 
 _PLAIN = {int, float, bool}

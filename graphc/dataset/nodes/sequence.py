@@ -105,7 +105,10 @@ def _picked(buffer: Rows, arriving: Rows | None, indices: list[int]) -> Rows:
         columns = [c[chosen] if isinstance(c, np.ndarray) else [c[i] for i in indices] for c in buffer.columns]
         return Rows(len(indices), columns, buffer.ids[chosen])
     parts = [buffer.part(i, i + 1) if i < start else arriving.part(i - start, i - start + 1) for i in indices]
-    return joined(parts)
+    made = joined(parts)
+    # What is packed is a copy; single values lie in the buffer, whose places others take.
+    made.columns = [c if isinstance(c, np.ndarray) else list(map(np.copy, c)) for c in made.columns]
+    return made
 
 
 def _put(buffer: Rows, place: int, arriving: Rows, row: int) -> None:

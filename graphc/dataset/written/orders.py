@@ -73,10 +73,10 @@ def read_sampler(fields: Any, given: Callable[[], BuiltinSampler]) -> BuiltinSam
         return given()
     number = fields.get("num_samples") if isinstance(fields, dict) else None
     if name == "IterSampler":
-        sampler: BuiltinSampler = samplers.IterSampler(fields.get("indices"), number)
+        sampler: BuiltinSampler = samplers.IterSampler(read(fields.get("indices")), number)
     elif name in _FIELDS:
-        named = {field: fields[field] for field in (*_FIELDS[name], "shuffle") if field in fields}
-        level = read(named.pop("shuffle")) if name in _LEVELS and "shuffle" in named else None
+        named = {field: read(fields[field]) for field in (*_FIELDS[name], "shuffle") if field in fields}
+        level = named.pop("shuffle") if name in _LEVELS and "shuffle" in named else None
         sampler = getattr(samplers, name)(**named, **({} if level is None else {"shuffle": level}), num_samples=number)
         if isinstance(sampler, samplers.RandomSampler):
             sampler.reshuffle = fields.get("reshuffle_each_epoch", True)
