@@ -157,7 +157,7 @@ class Lenient:
 class _Spare:
     """Samples that went well and stand in for those that a `map` fails for: a ring, in which what has been given makes room.
 
-    As long as it is full a sample is given before the next one that goes well, the others at the end of the pass, as in MindSpore.
+    While it is full a sample is given before the next one that goes well, the others at the end of the pass, as in MindSpore.
     """
 
     def __init__(self, inputs: list[str]) -> None:
