@@ -8,6 +8,7 @@ from graphc.processes import moves
 from graphc.processes.agreement import agree, anybody, gather, share_from_first
 from graphc.processes.cut import AxisCut, Cut, StageCut, part_length
 from graphc.processes.exchange import REDUCTIONS, exchange
+from graphc.processes.extrema import EXTREMA
 from graphc.processes.groups import (
     DATA,
     MODEL,
@@ -31,6 +32,7 @@ from graphc.processes.world import require_membership, started, waiting
 
 __all__ = [
     "DATA",
+    "EXTREMA",
     "FOLDED",
     "MODEL",
     "REDUCTIONS",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import DisagreementError, user_loc
+from graphc.processes.extrema import are_ordered, keys_of, of_keys
 from graphc.processes.groups import by_number
 from graphc.processes.world import World, started, waiting
 from graphc_codegen.links import REDUCTIONS
@@ -16,6 +17,8 @@ __all__ = ["REDUCTIONS", "exchange"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+#: The collectives that reduce.
+REDUCED = ("all_reduce", "reduce", "reduce_scatter")
 #: What has been sent and may not have come yet, with MPI's requests.
 _going: list[tuple[Any, Array]] = []
 
@@ -39,7 +42,7 @@ def exchange(call: Mapping[str, Any], x: Array | None, out: Array) -> None:
         return
     given = out if x is None else x
     said = f"primitive {kind} of {call.get('type') or f'{given.dtype}[{given.size}]'}"
-    if kind in ("all_reduce", "reduce", "reduce_scatter"):
+    if kind in REDUCED:
         said += f", op={call['reduction']!r}"
     if kind in ("reduce", "broadcast"):
         said += f", root {call['root']}"
@@ -49,6 +52,11 @@ def exchange(call: Mapping[str, Any], x: Array | None, out: Array) -> None:
 
 def _exchange(world: World, call: Mapping[str, Any], x: Array | None, out: Array) -> None:
     mpi, group, kind = world.mpi, by_number(call["group"]).communicator, call["call"]
+    if kind in REDUCED and are_ordered(out, call["reduction"]):
+        made = np.empty(out.size, f"int{8 * out.itemsize}")
+        _exchange(world, call, keys_of(out if x is None else x, call["reduction"]), made)
+        out[...] = of_keys(made, call["reduction"])
+        return
     reduction, root = getattr(mpi, call["reduction"].upper()), call["root"]
     given = mpi.IN_PLACE if x is None else x
     if kind == "all_reduce":
@@ -91,7 +99,7 @@ def _to_one(world: World, call: Mapping[str, Any], x: Array | None, out: Array) 
 def _of_alike(call: Mapping[str, Any], x: Array) -> Array:
     """What the first one of some processes gets if all have the same x: so a process alone computes a graph made for several."""
     kind, count = call["call"], call["size"]
-    if kind in ("all_reduce", "reduce", "reduce_scatter"):
+    if kind in REDUCED:
         total: Array = {"sum": x * count, "prod": x**count}.get(call["reduction"], x).astype(x.dtype)
         return np.zeros_like(x) if kind == "reduce" and call["root"] else total
     if kind in ("all_gather", "all_to_all"):

@@ -65,7 +65,9 @@ def _loaded(path: str) -> Any:
 def compare(pipeline1: Dataset, pipeline2: Dataset) -> bool:
     """Whether two pipelines are made of the same, in the same order. DataError for Python code in them, as in `serialize`."""
     first, second = _a_dataset("compare", "pipeline1", pipeline1), _a_dataset("compare", "pipeline2", pipeline2)
-    return _text(first, indentation=None) == _text(second, indentation=None)  # Which tells 1 from 1.0 and True, and NaN is NaN.
+    return _text(first, indentation=None) == _text(
+        second, indentation=None
+    )  # Which tells 1 from 1.0 and True, and NaN is NaN.
 
 
 def show(dataset: Dataset, indentation: int | None = 2) -> None:
