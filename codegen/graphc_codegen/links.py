@@ -21,6 +21,7 @@ FUNCTIONS = {
     "all_reduce": "MPI_Iallreduce", "reduce": "MPI_Ireduce", "all_gather": "MPI_Iallgather",
     "reduce_scatter": "MPI_Ireduce_scatter_block", "all_to_all": "MPI_Ialltoall", "broadcast": "MPI_Ibcast",
     "send": "MPI_Isend", "receive": "MPI_Irecv", "barrier": "MPI_Ibarrier", "test": "MPI_Test",
+    "get_count": "MPI_Get_count",
 }  # fmt: skip
 #: What is added up, by dtype; other data travel as bytes.
 DATATYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bytes")
@@ -43,11 +44,12 @@ FOLDED = 64
 RANK, WINDOWS_FROM = 0, 1
 
 #: The words by name: "steps" counts steps that talk to others, "begun" and "done" the collectives of compiled steps; "waits" is 1
-#: while a step waits for others; "in_place" is what MPI takes for an operand that the result replaces.
+#: while a step waits for others; "in_place" is what MPI takes for an operand that the result replaces; "came" is one more than
+#: the bytes of a message that has another length than was expected.
 WORDS = {
     name: place
     for place, name in enumerate(
-        ["steps", "begun", "done", "waits", "in_place", *FUNCTIONS, *DATATYPES, *REDUCTIONS, "groups"]
+        ["steps", "begun", "done", "waits", "in_place", "came", *FUNCTIONS, *DATATYPES, *REDUCTIONS, "groups"]
     )
 }
 WORDS["windows"] = WORDS["groups"] + GROUPS
@@ -84,6 +86,12 @@ def add_windows(number: int, rank: int, addresses: Sequence[int]) -> None:
     words = np.array([rank, *map(_signed, addresses)], np.int64)
     _kept.append(words)
     table[WORDS["windows"] + number] = words.ctypes.data
+
+
+def take(name: str) -> int:
+    """A word of the table, which is 0 from then on."""
+    word, table[WORDS[name]] = int(table[WORDS[name]]), 0
+    return word
 
 
 def require_group(number: int) -> None:

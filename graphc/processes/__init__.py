@@ -7,7 +7,7 @@ of it is imported. Everything else of graphc asks here.
 from graphc.processes import moves
 from graphc.processes.agreement import agree, anybody, gather, share_from_first
 from graphc.processes.cut import AxisCut, Cut, StageCut, part_length
-from graphc.processes.exchange import REDUCTIONS, exchange
+from graphc.processes.exchange import REDUCTIONS, exchange, other_message
 from graphc.processes.extrema import EXTREMA
 from graphc.processes.groups import (
     DATA,
@@ -59,6 +59,7 @@ __all__ = [
     "is_launched",
     "local",
     "moves",
+    "other_message",
     "part_length",
     "rank",
     "require_membership",

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import DisagreementError, user_loc
+from graphc.errors import DisagreementError, Loc, user_loc
 from graphc.processes.extrema import are_ordered, keys_of, of_keys
 from graphc.processes.groups import by_number
 from graphc.processes.world import World, started, waiting
 from graphc_codegen.links import REDUCTIONS
 
-__all__ = ["REDUCTIONS", "exchange"]
+__all__ = ["REDUCTIONS", "exchange", "other_message"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -89,11 +89,16 @@ def _to_one(world: World, call: Mapping[str, Any], x: Array | None, out: Array) 
     status = world.mpi.Status()
     group.communicator.Recv(_bytes(out), peer, tag, status)
     if status.Get_count() != out.nbytes:
-        raise DisagreementError(
-            f"rank {peer} of group {group.name!r} has sent {status.Get_count()} bytes, expected {out.nbytes}",
-            loc=user_loc(),
-            help="Send and Receive of one tag must have the same shape and dtype",
-        )
+        raise other_message(peer, group.name, status.Get_count(), out.nbytes, user_loc())
+
+
+def other_message(peer: int, group: str, came: int, expected: int, loc: Loc | None) -> DisagreementError:
+    """The error of a message that is not what is received, in bytes."""
+    return DisagreementError(
+        f"rank {peer} of group {group!r} has sent {came} bytes, expected {expected}",
+        loc=loc,
+        help="Send and Receive of one tag must have the same shape and dtype",
+    )
 
 
 def _of_alike(call: Mapping[str, Any], x: Array) -> Array:
