@@ -57,8 +57,8 @@ WORDS["windows"] = WORDS["groups"] + GROUPS
 #: Zeros mean that there is nobody to talk to.
 table: Array = np.zeros(WORDS["windows"] + GROUPS, np.int64)
 
-#: The words that the table has the addresses of.
-_kept: list[Array] = []
+#: The words that the table has the addresses of, by the number of the group.
+_kept: dict[int, Array] = {}
 #: What stands for windows in the checked mode, by group and place.
 _held: dict[tuple[int, int], Array] = {}
 
@@ -84,8 +84,14 @@ def add_group(number: int, communicator: int) -> None:
 def add_windows(number: int, rank: int, addresses: Sequence[int]) -> None:
     """Where the windows of a group's processes are, by rank; this one has the number `rank`."""
     words = np.array([rank, *map(_signed, addresses)], np.int64)
-    _kept.append(words)
+    _kept[number] = words
     table[WORDS["windows"] + number] = words.ctypes.data
+
+
+def remove_group(number: int) -> None:
+    """There is no group of that number any more, and no step that knows it."""
+    table[WORDS["groups"] + number] = table[WORDS["windows"] + number] = 0
+    _kept.pop(number, None)
 
 
 def take(name: str) -> int:

@@ -164,6 +164,16 @@ class Receiving:
 _lines: dict[tuple[int, int, int], deque[Receiving]] = {}
 
 
+def is_expected(communicator: Any) -> bool:
+    """Whether a message of a communicator is expected that nobody has waited for. If not, nothing is remembered of it."""
+    own = [key for key in _lines if key[0] == id(communicator)]
+    if any(_lines[key] for key in own):
+        return True
+    for key in own:
+        del _lines[key]
+    return False
+
+
 def send(communicator: Any, peer: int, tag: int, said: str, x: Array) -> None:
     """Begin to send a copy of x to a process, which receives it by the same tag: the others may send first, too."""
     _going[:] = [(request, sent) for request, sent in _going if not request.Test()]

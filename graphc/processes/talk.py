@@ -70,7 +70,8 @@ class Talk:
         self.communicator = communicator
         self._ranks = ranks
         self._order = lock()
-        self._later: queue.SimpleQueue[tuple[Work, Callable[[], None]]] = queue.SimpleQueue()
+        #: What the thread is to do; None lets it end.
+        self._later: queue.SimpleQueue[tuple[Work, Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         #: The works of the thread that nobody has heard the end of.
         self._open: list[Work] = []
@@ -99,6 +100,15 @@ class Talk:
             work.wait()
         return None
 
+    def end(self) -> bool:
+        """Let its thread end, where nothing is under way: whether that is so."""
+        if any(not work.is_done for work in self._open):
+            return False
+        if self._thread is not None:
+            self._later.put(None)
+            self._thread.join()
+        return True
+
     def _begin(self, said: str, act: Act, sends: Sequence[int], receives: Sequence[int]) -> Work:
         """The thread does it when it has done what it is to do before."""
         loc, work = user_loc(), Work()
@@ -116,8 +126,9 @@ class Talk:
         return work
 
     def _run(self) -> None:
-        while True:
-            work, do = self._later.get()
+        while (task := self._later.get()) is not None:
+            work, do = task
+            del task
             try:
                 do()
             except BaseException as error:

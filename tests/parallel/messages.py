@@ -1,4 +1,4 @@
-"""Messages of another length than is expected, in compiled steps: a part of the program eager.py."""
+"""Messages of another length than is expected, in compiled steps, and groups that come and go: a part of the program eager.py."""
 
 from __future__ import annotations
 
@@ -47,4 +47,40 @@ def messages(rank: int, size: int) -> None:
                     step()
                 assert "got = self.receive()" in str(told.value)
             assert net.seen.asnumpy().tolist() == [2.0 * sent * (sent == received)]
+    _comings_and_goings(rank)
     dist.barrier()
+
+
+def _comings_and_goings(rank: int) -> None:
+    """More groups than there may be at a time; one that is destroyed with something under way, and one that a step knows."""
+    x = Tensor(np.full(3, rank + 1.0, np.float32))
+    if rank < 2:
+        late = ops.zeros_like(x)
+        pair = dist.new_group([0, 1])
+        handle = dist.irecv(late, 1 - rank, pair)
+        dist.destroy_process_group(pair)
+        known = dist.new_group([0, 1])
+        step = graphc.compile(Sums(known), x)
+        dist.destroy_process_group(known)
+        for turn in range(260):
+            pair = dist.new_group([0, 1])
+            total = x * turn
+            work = dist.all_reduce(total, group=pair, async_op=turn % 2 == 1)
+            if work is not None and turn % 4 == 1:
+                work.wait()
+            dist.destroy_process_group(pair)
+            if work is not None:
+                work.wait()
+            assert total.asnumpy().tolist() == [3.0 * turn] * 3
+        assert step(x).asnumpy().tolist() == [3.0] * 3
+        assert handle.handle is not None
+    dist.barrier()
+
+
+class Sums(nn.Cell):
+    def __init__(self, group: str) -> None:
+        super().__init__()
+        self.all_reduce = ops.AllReduce("sum", group)
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.all_reduce(x)

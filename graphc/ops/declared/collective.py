@@ -106,7 +106,7 @@ def collective_call(kind: str, attrs: Mapping[str, Any], *, alone: bool = False)
         )
     return {
         "call": kind,
-        "group": group.number,
+        "group": group.number if alone else processes.known_to_steps(group),
         "size": attrs["size"],
         "reduction": attrs.get("reduction", "sum"),
         "root": attrs.get("root", 0),
