@@ -26,7 +26,7 @@ from graphc.processes.groups import (
     size,
 )
 from graphc.processes.launch import is_launched, start
-from graphc.processes.talk import Act, Talk, Work
+from graphc.processes.talk import Act, Talk, Work, require_fit
 from graphc.processes.watch import count_steps
 from graphc.processes.windows import FOLDED, WINDOW_BYTES
 from graphc.processes.world import require_membership, started, waiting
@@ -64,6 +64,7 @@ __all__ = [
     "other_message",
     "part_length",
     "rank",
+    "require_fit",
     "require_membership",
     "share_from_first",
     "size",

@@ -150,25 +150,32 @@ class Talk:
         other = next((k for k in range(count) if (words[k] != words[0]).any()), None)
         if other is not None:
             told = [f"rank {self._ranks[k]}: {text_of(words[k])}" for k in (0, other)]
-            raise self._disagree("the processes of a group do not make the same call", told, loc)
+            raise _disagree("the processes of a group do not make the same call", told, loc)
         numbers = np.ascontiguousarray(heard[:, SAID:]).view(np.int64).reshape(count, 2, count)
-        wrong = np.argwhere(numbers[:, 0] != numbers[:, 1].T)
-        if wrong.size:
-            sender, receiver = (int(k) for k in wrong[0])
-            told = [
-                f"rank {self._ranks[sender]} sends {numbers[sender, 0, receiver]} bytes to rank {self._ranks[receiver]}",
-                f"rank {self._ranks[receiver]} expects {numbers[receiver, 1, sender]} bytes from it",
-            ]
-            raise self._disagree(f"the sizes of {said} do not go together", told, loc)
+        require_fit(said, numbers, self._ranks, loc)
 
-    @staticmethod
-    def _disagree(message: str, told: list[str], loc: Loc | None) -> DisagreementError:
-        return DisagreementError(
-            message,
-            loc=loc or user_loc(),
-            details=told,
-            help="every process of the group must make the same calls in the same order, with the same shapes and dtypes",
-        )
+
+def require_fit(said: str, numbers: Array, ranks: Sequence[int], loc: Loc | None = None) -> None:
+    """DisagreementError unless each process gets what it expects. numbers: of each how many bytes it sends to each, and how many
+    it expects from each.
+    """
+    wrong = np.argwhere(numbers[:, 0] != numbers[:, 1].T)
+    if wrong.size:
+        sender, receiver = (int(k) for k in wrong[0])
+        told = [
+            f"rank {ranks[sender]} sends {numbers[sender, 0, receiver]} bytes to rank {ranks[receiver]}",
+            f"rank {ranks[receiver]} expects {numbers[receiver, 1, sender]} bytes from it",
+        ]
+        raise _disagree(f"the sizes of {said} do not go together", told, loc)
+
+
+def _disagree(message: str, told: list[str], loc: Loc | None) -> DisagreementError:
+    return DisagreementError(
+        message,
+        loc=loc or user_loc(),
+        details=told,
+        help="every process of the group must make the same calls in the same order, with the same shapes and dtypes",
+    )
 
 
 def until(*requests: Any, hurry: bool = False) -> None:
