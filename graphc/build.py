@@ -9,11 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from graphc import passes
+from graphc import passes, processes
 from graphc.debug import cpus, switches
 from graphc.errors import (
     ArgumentTypeError,
     CompileError,
+    DisagreementError,
     KernelError,
     Loc,
     LoweringError,
@@ -117,14 +118,16 @@ def kernel_error(error: generated.KernelError, locations: Mapping[int, Loc] = Ma
     )
 
 
-def failure(error: generated.KernelError, graph: Graph) -> KernelError | IndexRangeError:
+def failure(error: generated.KernelError, graph: Graph) -> KernelError | IndexRangeError | DisagreementError:
     """What has ended a run of a graph's step, as users see it."""
-    from graphc_codegen import OutOfRange
+    from graphc_codegen import OtherMessage, OutOfRange
 
     nodes = {n.id: n for _, n in walk(graph)}
-    if not isinstance(error, OutOfRange):
+    if not isinstance(error, (OtherMessage, OutOfRange)):
         return kernel_error(error, {id: n.loc for id, n in nodes.items() if n.loc is not None})
     node = next(nodes[id] for id in map(int, re.findall(r"%(\d+)", error.note)) if id in nodes)
+    if isinstance(error, OtherMessage):
+        return processes.other_message(node.attrs["peer"], node.attrs["group"], error.came, error.expected, node.loc)
     return out_of_range(node.attrs["says"], error.index, error.size, node.loc)
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from enum import EnumMeta
 from types import FrameType, FunctionType
 from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, user_loc
@@ -83,11 +86,16 @@ def constructor(function: Callable[P, None], owner: str) -> Callable[P, None]:
 
 
 class Remembers:
-    """A class whose objects know what they were made with: `made_with` is (positional arguments, arguments by name), lists and
-    dicts copied, of the constructor that was called; None of classes that `accept` has not in its hands.
+    """A class whose objects know what they were made with: `made_with` is (positional arguments, arguments by name) of the
+    constructor that was called; None of classes that `accept` has not in its hands. Lists, dicts and arrays are copied, for it
+    and for the constructor: what becomes of them later changes neither.
     """
 
     made_with: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+
+
+class Plain:
+    """A class whose objects are data that may change, of which `Remembers` has copies."""
 
 
 def _constructor_of(cls: type, function: Callable[..., None]) -> Callable[..., None]:
@@ -104,7 +112,7 @@ def _remembering(function: Callable[..., None]) -> Callable[..., None]:
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
         kept = tuple(map(_kept, args)), {name: _kept(value) for name, value in kwargs.items()}
         try:
-            function(self, *args, **kwargs)
+            function(self, *map(_kept, args), **{name: _kept(value) for name, value in kwargs.items()})
         except Exception as error:
             if dispatch.recorder.get() is None:
                 clean(error)
@@ -116,7 +124,12 @@ def _remembering(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _kept(value: Any) -> Any:
-    return value.copy() if isinstance(value, (list, dict)) else value
+    """A value that nobody else changes: of the user's own kinds, and of functions, the same one."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_kept, value))
+    if type(value) is dict:
+        return {key: _kept(held) for key, held in value.items()}
+    return deepcopy(value) if isinstance(value, (np.ndarray, Plain)) else value
 
 
 def caller(of: object = None) -> FrameType:

@@ -9,7 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphc_codegen.errors import CacheWarning, CanaryError, CheckedError, CodegenError, KernelError, OutOfRange
+    from graphc_codegen.errors import (
+        CacheWarning,
+        CanaryError,
+        CheckedError,
+        CodegenError,
+        KernelError,
+        OtherMessage,
+        OutOfRange,
+    )
     from graphc_codegen.program import (
         Access,
         Buffer,
@@ -35,7 +43,8 @@ if TYPE_CHECKING:
 #: What is not in `program`.
 _ELSEWHERE = {
     **dict.fromkeys(
-        ("CacheWarning", "CanaryError", "CheckedError", "CodegenError", "KernelError", "OutOfRange"), "errors"
+        ("CacheWarning", "CanaryError", "CheckedError", "CodegenError", "KernelError", "OtherMessage", "OutOfRange"),
+        "errors",
     ),
     "Bound": "run.bound",
     "Executable": "run.executable",
@@ -60,6 +69,7 @@ __all__ = [
     "KernelError",
     "LoopKernel",
     "NamedKernel",
+    "OtherMessage",
     "OutOfRange",
     "Output",
     "Program",

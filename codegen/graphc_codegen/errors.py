@@ -40,5 +40,14 @@ class OutOfRange(KernelError):
         self.size = size
 
 
+class OtherMessage(KernelError):
+    """A message has another length than its receiver expects, in bytes."""
+
+    def __init__(self, came: int, expected: int) -> None:
+        super().__init__("message_wait", f"got {came} bytes, not {expected}")
+        self.came = came
+        self.expected = expected
+
+
 class CacheWarning(UserWarning):
     """The object cache cannot be used; the step is compiled without it."""

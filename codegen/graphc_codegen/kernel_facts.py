@@ -303,6 +303,7 @@ KERNEL_FACTS = {
     "collective_start": KernelFacts(outputs=2, divisible=_indivisible),
     "collective_move": KernelFacts(divisible=_indivisible),
     "collective_wait": KernelFacts(divisible=_indivisible),
+    "message_wait": KernelFacts(divisible=_indivisible, fails=True),
     "window_put": KernelFacts(),
     "window_open": KernelFacts(divisible=_indivisible),
     "window_fold": KernelFacts(work=_fold_work),

@@ -21,6 +21,7 @@ FUNCTIONS = {
     "all_reduce": "MPI_Iallreduce", "reduce": "MPI_Ireduce", "all_gather": "MPI_Iallgather",
     "reduce_scatter": "MPI_Ireduce_scatter_block", "all_to_all": "MPI_Ialltoall", "broadcast": "MPI_Ibcast",
     "send": "MPI_Isend", "receive": "MPI_Irecv", "barrier": "MPI_Ibarrier", "test": "MPI_Test",
+    "get_count": "MPI_Get_count",
 }  # fmt: skip
 #: What is added up, by dtype; other data travel as bytes.
 DATATYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bytes")
@@ -43,11 +44,12 @@ FOLDED = 64
 RANK, WINDOWS_FROM = 0, 1
 
 #: The words by name: "steps" counts steps that talk to others, "begun" and "done" the collectives of compiled steps; "waits" is 1
-#: while a step waits for others; "in_place" is what MPI takes for an operand that the result replaces.
+#: while a step waits for others; "in_place" is what MPI takes for an operand that the result replaces; "came" is one more than
+#: the bytes of a message that has another length than was expected.
 WORDS = {
     name: place
     for place, name in enumerate(
-        ["steps", "begun", "done", "waits", "in_place", *FUNCTIONS, *DATATYPES, *REDUCTIONS, "groups"]
+        ["steps", "begun", "done", "waits", "in_place", "came", *FUNCTIONS, *DATATYPES, *REDUCTIONS, "groups"]
     )
 }
 WORDS["windows"] = WORDS["groups"] + GROUPS
@@ -55,8 +57,8 @@ WORDS["windows"] = WORDS["groups"] + GROUPS
 #: Zeros mean that there is nobody to talk to.
 table: Array = np.zeros(WORDS["windows"] + GROUPS, np.int64)
 
-#: The words that the table has the addresses of.
-_kept: list[Array] = []
+#: The words that the table has the addresses of, by the number of the group.
+_kept: dict[int, Array] = {}
 #: What stands for windows in the checked mode, by group and place.
 _held: dict[tuple[int, int], Array] = {}
 
@@ -82,8 +84,20 @@ def add_group(number: int, communicator: int) -> None:
 def add_windows(number: int, rank: int, addresses: Sequence[int]) -> None:
     """Where the windows of a group's processes are, by rank; this one has the number `rank`."""
     words = np.array([rank, *map(_signed, addresses)], np.int64)
-    _kept.append(words)
+    _kept[number] = words
     table[WORDS["windows"] + number] = words.ctypes.data
+
+
+def remove_group(number: int) -> None:
+    """There is no group of that number any more, and no step that knows it."""
+    table[WORDS["groups"] + number] = table[WORDS["windows"] + number] = 0
+    _kept.pop(number, None)
+
+
+def take(name: str) -> int:
+    """A word of the table, which is 0 from then on."""
+    word, table[WORDS[name]] = int(table[WORDS[name]]), 0
+    return word
 
 
 def require_group(number: int) -> None:

@@ -11,14 +11,14 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
-INT32_MAX = 2**31 - 1
+INT32_MAX, INT64_MAX = 2**31 - 1, 2**63 - 1
 
 
 def integer(owner: str, name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
-    """An int from low to high; ArgumentTypeError or ArgumentValueError for anything else."""
+    """An int from low to high, at most one of 64 bits; ArgumentTypeError or ArgumentValueError for anything else."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
-    _within(owner, name, value, low, high)
+    _within(owner, name, value, low, INT64_MAX if high is None and value > INT64_MAX else high)
     return int(value)
 
 

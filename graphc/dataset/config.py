@@ -226,8 +226,8 @@ class ErrorSamplesMode(IntEnum):
 
 def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
     """What becomes of samples that map fails for, in iterators that are made later: until it is set, and in debug mode, errors
-    are raised (RETURN). SKIP leaves the samples out. With REPLACE as many come at the end of the pass: the first ones that went
-    well, in turn, over all passes of an iterator.
+    are raised (RETURN). SKIP leaves the samples out. With REPLACE others stand in for them, sixteen that went well, in turn, over
+    all passes of an iterator: at the end of a pass, or one before each row from then on that there are sixteen.
 
     Raises ArgumentTypeError.
     """

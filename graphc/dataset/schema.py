@@ -10,6 +10,7 @@ import numpy as np
 from graphc.dataset.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, GraphcError, user_loc
 from graphc.ops.tensor.dtype import to_name
+from graphc.signatures import Plain
 
 
 def numpy_dtype(owner: str, given: Any) -> np.dtype[Any]:
@@ -41,7 +42,7 @@ def _loaded(path: str) -> Any:
         raise DataError(f"Schema: {str(path)!r} is no JSON: {error}", code="GC205", loc=user_loc()) from None
 
 
-class Schema:
+class Schema(Plain):
     """Columns with names, dtypes and shapes. schema_file: a JSON file {"columns": {name: {"type", "rank", "shape"}}}."""
 
     def __init__(self, schema_file: str | None = None) -> None:

@@ -43,7 +43,7 @@ class _Moving:
             if family == "collective_start":
                 self._begun.append(stmt.args[-1])
                 self._since = 0.0
-            elif family == "collective_wait":
+            elif family in ("collective_wait", "message_wait"):
                 self._begun = [b for b in self._begun if b != stmt.args[0]]
                 self._since = 0.0
             elif self._begun:

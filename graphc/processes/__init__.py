@@ -7,7 +7,8 @@ of it is imported. Everything else of graphc asks here.
 from graphc.processes import moves
 from graphc.processes.agreement import agree, anybody, gather, share_from_first
 from graphc.processes.cut import AxisCut, Cut, StageCut, part_length
-from graphc.processes.exchange import REDUCTIONS, exchange
+from graphc.processes.exchange import REDUCTIONS, exchange, other_message
+from graphc.processes.extrema import EXTREMA
 from graphc.processes.groups import (
     DATA,
     MODEL,
@@ -19,18 +20,20 @@ from graphc.processes.groups import (
     divide,
     group,
     is_group,
+    known_to_steps,
     local,
     rank,
     size,
 )
 from graphc.processes.launch import is_launched, start
-from graphc.processes.talk import Act, Talk, Work
+from graphc.processes.talk import Act, Talk, Work, require_fit
 from graphc.processes.watch import count_steps
 from graphc.processes.windows import FOLDED, WINDOW_BYTES
 from graphc.processes.world import require_membership, started, waiting
 
 __all__ = [
     "DATA",
+    "EXTREMA",
     "FOLDED",
     "MODEL",
     "REDUCTIONS",
@@ -55,10 +58,13 @@ __all__ = [
     "group",
     "is_group",
     "is_launched",
+    "known_to_steps",
     "local",
     "moves",
+    "other_message",
     "part_length",
     "rank",
+    "require_fit",
     "require_membership",
     "share_from_first",
     "size",

@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import DisagreementError, user_loc
+from graphc.errors import DisagreementError, Loc, user_loc
+from graphc.processes.extrema import are_ordered, keys_of, of_keys
 from graphc.processes.groups import by_number
 from graphc.processes.world import World, started, waiting
 from graphc_codegen.links import REDUCTIONS
 
-__all__ = ["REDUCTIONS", "exchange"]
+__all__ = ["REDUCTIONS", "exchange", "other_message"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+#: The collectives that reduce.
+REDUCED = ("all_reduce", "reduce", "reduce_scatter")
 #: What has been sent and may not have come yet, with MPI's requests.
 _going: list[tuple[Any, Array]] = []
 
@@ -39,7 +42,7 @@ def exchange(call: Mapping[str, Any], x: Array | None, out: Array) -> None:
         return
     given = out if x is None else x
     said = f"primitive {kind} of {call.get('type') or f'{given.dtype}[{given.size}]'}"
-    if kind in ("all_reduce", "reduce", "reduce_scatter"):
+    if kind in REDUCED:
         said += f", op={call['reduction']!r}"
     if kind in ("reduce", "broadcast"):
         said += f", root {call['root']}"
@@ -49,6 +52,11 @@ def exchange(call: Mapping[str, Any], x: Array | None, out: Array) -> None:
 
 def _exchange(world: World, call: Mapping[str, Any], x: Array | None, out: Array) -> None:
     mpi, group, kind = world.mpi, by_number(call["group"]).communicator, call["call"]
+    if kind in REDUCED and are_ordered(out, call["reduction"]):
+        made = np.empty(out.size, f"int{8 * out.itemsize}")
+        _exchange(world, call, keys_of(out if x is None else x, call["reduction"]), made)
+        out[...] = of_keys(made, call["reduction"])
+        return
     reduction, root = getattr(mpi, call["reduction"].upper()), call["root"]
     given = mpi.IN_PLACE if x is None else x
     if kind == "all_reduce":
@@ -81,17 +89,22 @@ def _to_one(world: World, call: Mapping[str, Any], x: Array | None, out: Array) 
     status = world.mpi.Status()
     group.communicator.Recv(_bytes(out), peer, tag, status)
     if status.Get_count() != out.nbytes:
-        raise DisagreementError(
-            f"rank {peer} of group {group.name!r} has sent {status.Get_count()} bytes, expected {out.nbytes}",
-            loc=user_loc(),
-            help="Send and Receive of one tag must have the same shape and dtype",
-        )
+        raise other_message(peer, group.name, status.Get_count(), out.nbytes, user_loc())
+
+
+def other_message(peer: int, group: str, came: int, expected: int, loc: Loc | None) -> DisagreementError:
+    """The error of a message that is not what is received, in bytes."""
+    return DisagreementError(
+        f"rank {peer} of group {group!r} has sent {came} bytes, expected {expected}",
+        loc=loc,
+        help="Send and Receive of one tag must have the same shape and dtype",
+    )
 
 
 def _of_alike(call: Mapping[str, Any], x: Array) -> Array:
     """What the first one of some processes gets if all have the same x: so a process alone computes a graph made for several."""
     kind, count = call["call"], call["size"]
-    if kind in ("all_reduce", "reduce", "reduce_scatter"):
+    if kind in REDUCED:
         total: Array = {"sum": x * count, "prod": x**count}.get(call["reduction"], x).astype(x.dtype)
         return np.zeros_like(x) if kind == "reduce" and call["root"] else total
     if kind in ("all_gather", "all_to_all"):

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.processes.moves import is_expected
 from graphc.processes.talk import Talk
-from graphc.processes.windows import windows_of
-from graphc.processes.world import started, waiting
+from graphc.processes.windows import close_windows, windows_of
+from graphc.processes.world import is_member, started, waiting
 from graphc.suggest import nearest, question
-from graphc_codegen.links import add_group, add_windows
+from graphc_codegen.links import GROUPS, add_group, add_windows, remove_group
 
 WORLD = "hccl_world_group"
 
@@ -30,7 +31,7 @@ class Group:
 
     number        its place in the table of compiled steps (`graphc_codegen.links`)
     communicator  mpi4py's; None for a process that is alone
-    windows       whether its processes read each other's memory, see `graphc.processes.windows`
+    windows       where its processes' memory is that all of them read, see `graphc.processes.windows`; none
     talk          the calls of its processes
     """
 
@@ -39,7 +40,7 @@ class Group:
     ranks: tuple[int, ...]
     rank: int
     communicator: Any = None
-    windows: bool = False
+    windows: tuple[int, ...] = ()
     talk: Talk | None = None
 
     @property
@@ -48,8 +49,12 @@ class Group:
 
 
 _groups: dict[str, Group] = {}
-#: Never given again: a compiled step may still know it.
-_next = 1
+#: The next number, and those of groups that are no more and that no compiled step knows.
+_next, _free = 1, list[int]()
+#: The numbers that compiled steps know: they are never given again.
+_known: set[int] = set()
+#: Groups that have been destroyed, of which something may still be under way.
+_ended: list[Group] = []
 
 
 def group(name: str = WORLD) -> Group:
@@ -99,7 +104,6 @@ def create_group(name: str, ranks: Iterable[int]) -> None:
     Others need not, and get no group. Raises ArgumentTypeError or ArgumentValueError for anything but distinct ranks, and
     for a name that is there already.
     """
-    global _next
     if not isinstance(name, str):
         raise ArgumentTypeError(f"create_group: group must be a string, got {type(name).__name__}", loc=user_loc())
     wanted = list(ranks)
@@ -118,12 +122,27 @@ def create_group(name: str, ranks: Iterable[int]) -> None:
     if world.rank not in wanted:
         return
     everyone = world.everybody.Get_group()
+    number = _numbered()
     # Groups that are made at the same time are told apart by their names.
     with waiting():
         made = world.everybody.Create_group(everyone.Incl(wanted), zlib.crc32(name.encode()) & 0x7FFF)
         talk, windows = made.Dup(), windows_of(made)
-    _add(name, _next, tuple(wanted), wanted.index(world.rank), (made, talk), windows)
+    _add(name, number, tuple(wanted), wanted.index(world.rank), (made, talk), windows)
+
+
+def _numbered() -> int:
+    """A number that no group has. ArgumentValueError where there is none."""
+    global _next
+    if _free:
+        return _free.pop()
+    if _next == GROUPS:
+        raise ArgumentValueError(
+            f"create_group: {GROUPS - 1} groups are there, or are known to compiled steps: there can be no more",
+            loc=user_loc(),
+            help="destroy those that are not needed before they are used in steps, and make others once",
+        )
     _next += 1
+    return _next - 1
 
 
 def divide(parts: int, in_a_row: bool = True) -> None:
@@ -159,16 +178,40 @@ def _add(
     add_group(number, int(world.mpi._handleof(communicator)))
     if windows:
         add_windows(number, place, windows)
-    _groups[name] = Group(name, number, ranks, place, communicator, bool(windows), Talk(talk, ranks))
+    _groups[name] = Group(name, number, ranks, place, communicator, windows, Talk(talk, ranks))
 
 
 def destroy_group(name: str) -> None:
-    """Forget a group. Its communicator stays for steps that were compiled with it. ArgumentValueError for the group of all."""
+    """Forget a group: what it has of MPI and of memory is given back, unless a compiled step knows it or something is under way.
+
+    ArgumentValueError for the group of all, and for an unknown one.
+    """
     if name in WORLDS and started() is not None:
         raise ArgumentValueError("destroy_group: the group of all processes stays", loc=user_loc())
     if started() is not None:
-        group(name)
+        ended = group(name)
         del _groups[name]
+        _ended.append(ended)
+        _ended[:] = [each for each in _ended if not _given_back(each)]
+
+
+def known_to_steps(found: Group) -> int:
+    """The number of a group, which stays that group's."""
+    _known.add(found.number)
+    return found.number
+
+
+def _given_back(ended: Group) -> bool:
+    """Whether nothing of a group is left."""
+    talk = ended.talk
+    if not is_member() or ended.number in _known or talk is None or is_expected(talk.communicator) or not talk.end():
+        return False
+    talk.communicator.Free()
+    ended.communicator.Free()
+    close_windows(ended.windows)
+    remove_group(ended.number)
+    _free.append(ended.number)
+    return True
 
 
 def by_number(number: int) -> Group:

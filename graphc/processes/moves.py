@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import DisagreementError, user_loc
+from graphc.processes.extrema import are_ordered, keys_of, of_keys
 from graphc.processes.talk import SAID, spoken, text_of, until
 from graphc.processes.world import started, waiting
 
@@ -32,14 +33,19 @@ def reduce(communicator: Any, x: Array, reduction: str, root: int | None = None)
     """Reduce x over the processes, where it lies: in all of them, or in the process `root`; the others keep theirs then.
 
     "avg" is the sum divided by their number, without its fraction for integers. Halves are added up in float32 and rounded
-    once; complex numbers have sums alone.
+    once; complex numbers have sums alone. Of NaN and other numbers NaN is the largest and the least.
     """
     if communicator is None or not x.size:
         return
     size, here = communicator.Get_size(), root in (None, communicator.Get_rank())
     parts = x.view(x.real.dtype) if np.iscomplexobj(x) else x
     made = parts.astype(np.float32) if parts.dtype.itemsize == 2 and not _is_integer(parts) else parts
-    _reduce(communicator, made, "sum" if reduction == "avg" else reduction, root)
+    if are_ordered(made, reduction):
+        keys = keys_of(made, reduction)
+        _reduce(communicator, keys, reduction, root)
+        made = of_keys(keys, reduction)
+    else:
+        _reduce(communicator, made, "sum" if reduction == "avg" else reduction, root)
     if not here:
         return
     if reduction == "avg":
@@ -156,6 +162,16 @@ class Receiving:
 
 #: Messages that are expected from a process by a tag, in the order that they come in.
 _lines: dict[tuple[int, int, int], deque[Receiving]] = {}
+
+
+def is_expected(communicator: Any) -> bool:
+    """Whether a message of a communicator is expected that nobody has waited for. If not, nothing is remembered of it."""
+    own = [key for key in _lines if key[0] == id(communicator)]
+    if any(_lines[key] for key in own):
+        return True
+    for key in own:
+        del _lines[key]
+    return False
 
 
 def send(communicator: Any, peer: int, tag: int, said: str, x: Array) -> None:

@@ -70,7 +70,8 @@ class Talk:
         self.communicator = communicator
         self._ranks = ranks
         self._order = lock()
-        self._later: queue.SimpleQueue[tuple[Work, Callable[[], None]]] = queue.SimpleQueue()
+        #: What the thread is to do; None lets it end.
+        self._later: queue.SimpleQueue[tuple[Work, Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         #: The works of the thread that nobody has heard the end of.
         self._open: list[Work] = []
@@ -99,6 +100,15 @@ class Talk:
             work.wait()
         return None
 
+    def end(self) -> bool:
+        """Let its thread end, where nothing is under way: whether that is so."""
+        if any(not work.is_done for work in self._open):
+            return False
+        if self._thread is not None:
+            self._later.put(None)
+            self._thread.join()
+        return True
+
     def _begin(self, said: str, act: Act, sends: Sequence[int], receives: Sequence[int]) -> Work:
         """The thread does it when it has done what it is to do before."""
         loc, work = user_loc(), Work()
@@ -116,8 +126,9 @@ class Talk:
         return work
 
     def _run(self) -> None:
-        while True:
-            work, do = self._later.get()
+        while (task := self._later.get()) is not None:
+            work, do = task
+            del task
             try:
                 do()
             except BaseException as error:
@@ -139,25 +150,32 @@ class Talk:
         other = next((k for k in range(count) if (words[k] != words[0]).any()), None)
         if other is not None:
             told = [f"rank {self._ranks[k]}: {text_of(words[k])}" for k in (0, other)]
-            raise self._disagree("the processes of a group do not make the same call", told, loc)
+            raise _disagree("the processes of a group do not make the same call", told, loc)
         numbers = np.ascontiguousarray(heard[:, SAID:]).view(np.int64).reshape(count, 2, count)
-        wrong = np.argwhere(numbers[:, 0] != numbers[:, 1].T)
-        if wrong.size:
-            sender, receiver = (int(k) for k in wrong[0])
-            told = [
-                f"rank {self._ranks[sender]} sends {numbers[sender, 0, receiver]} bytes to rank {self._ranks[receiver]}",
-                f"rank {self._ranks[receiver]} expects {numbers[receiver, 1, sender]} bytes from it",
-            ]
-            raise self._disagree(f"the sizes of {said} do not go together", told, loc)
+        require_fit(said, numbers, self._ranks, loc)
 
-    @staticmethod
-    def _disagree(message: str, told: list[str], loc: Loc | None) -> DisagreementError:
-        return DisagreementError(
-            message,
-            loc=loc or user_loc(),
-            details=told,
-            help="every process of the group must make the same calls in the same order, with the same shapes and dtypes",
-        )
+
+def require_fit(said: str, numbers: Array, ranks: Sequence[int], loc: Loc | None = None) -> None:
+    """DisagreementError unless each process gets what it expects. numbers: of each how many bytes it sends to each, and how many
+    it expects from each.
+    """
+    wrong = np.argwhere(numbers[:, 0] != numbers[:, 1].T)
+    if wrong.size:
+        sender, receiver = (int(k) for k in wrong[0])
+        told = [
+            f"rank {ranks[sender]} sends {numbers[sender, 0, receiver]} bytes to rank {ranks[receiver]}",
+            f"rank {ranks[receiver]} expects {numbers[receiver, 1, sender]} bytes from it",
+        ]
+        raise _disagree(f"the sizes of {said} do not go together", told, loc)
+
+
+def _disagree(message: str, told: list[str], loc: Loc | None) -> DisagreementError:
+    return DisagreementError(
+        message,
+        loc=loc or user_loc(),
+        details=told,
+        help="every process of the group must make the same calls in the same order, with the same shapes and dtypes",
+    )
 
 
 def until(*requests: Any, hurry: bool = False) -> None:

@@ -20,8 +20,8 @@ __all__ = ["FOLDED", "WINDOW_BYTES", "windows_of"]
 _logger = logging.getLogger("graphc")
 _TOKEN = 16
 _SIZE = WINDOW_DATA + WINDOW_BYTES
-#: Compiled steps know their addresses.
-_kept: list[mmap.mmap] = []
+#: Those that are open, by their addresses.
+_open: dict[int, mmap.mmap] = {}
 
 
 def windows_of(communicator: Any) -> tuple[int, ...]:
@@ -43,8 +43,15 @@ def windows_of(communicator: Any) -> tuple[int, ...]:
         if switches().shared_memory:
             _logger.info("processes do not share memory (%s): MPI carries what they reduce", why)
         return ()
-    _kept.extend(found)
-    return tuple(ctypes.addressof(ctypes.c_char.from_buffer(window)) for window in found)
+    addresses = tuple(ctypes.addressof(ctypes.c_char.from_buffer(window)) for window in found)
+    _open.update(zip(addresses, found, strict=True))
+    return addresses
+
+
+def close_windows(addresses: tuple[int, ...]) -> None:
+    """Give the memory of windows back: nobody knows their addresses any more."""
+    for address in addresses:
+        _open.pop(address).close()
 
 
 def _made() -> tuple[int, bytes] | None:

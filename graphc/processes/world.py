@@ -56,6 +56,11 @@ def _leave() -> None:
     _is_child = True
 
 
+def is_member() -> bool:
+    """Whether this process is one of those that train together, and no child of one."""
+    return _world is not None and not _is_child
+
+
 def require_membership() -> None:
     """DisagreementError GC191 in the child of a fork: what it tells the others would be taken for its parent's words."""
     if _is_child:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import threading
 import time
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,9 @@ from graphc.profiling.measure import measure
 from graphc.profiling.report import chrome_trace
 from graphc.timed import Ran
 
-#: Runs of a step by which its kernels are measured.
-_RUNS = 5
+_logger = logging.getLogger("graphc")
+#: Runs of a step by which its kernels are measured, and how many steps are: each takes a build that counts its time.
+_RUNS, _STEPS = 5, 16
 #: Nanoseconds from the clock of runs to the time of day.
 _TO_DAY = time.time_ns() - time.perf_counter_ns()
 
@@ -29,9 +32,11 @@ _TO_DAY = time.time_ns() - time.perf_counter_ns()
 class Collected:
     """The runs of steps and Cells between `start` and `stop`, several times over."""
 
+    #: What has run, without what it was given: a training would keep all its data.
     runs: list[Ran] = field(default_factory=list)
-    #: The last run of each step.
+    #: The last run of each step, and the nanoseconds of all.
     last: dict[CompiledStep, Ran] = field(default_factory=dict)
+    spent: Counter[CompiledStep] = field(default_factory=Counter)
     on: bool = False
 
     def start(self) -> None:
@@ -50,9 +55,10 @@ class Collected:
 
     def put(self, ran: Ran) -> None:
         """Keep a run."""
-        self.runs.append(ran)
+        self.runs.append(replace(ran, step=None, arrays=()))
         if ran.step is not None:
             self.last[ran.step] = ran
+            self.spent[ran.step] += ran.ended - ran.began
 
     def compiled(self, step: CompiledStep) -> None:
         """Keep that a step has been compiled."""
@@ -66,11 +72,11 @@ class Collected:
 
     def clear(self) -> None:
         """Forget all."""
-        self.runs, self.last = [], {}
+        self.runs, self.last, self.spent = [], {}, Counter()
 
     def trace(self, kernels: bool) -> list[dict[str, Any]]:
-        """Events in the format of Chrome's tracing: a track per thread of the program; with `kernels`, for each step a process
-        with a track per thread of one more run of it, which is measured now, where its last run stands.
+        """Events in the format of Chrome's tracing: a track per thread of the program; with `kernels`, for each of the steps that
+        took longest a process with a track per thread of one more run of it, which is measured now, where its last run stands.
         """
         threads = {ident: k for k, ident in enumerate(dict.fromkeys(ran.thread for ran in self.runs))}
         events = [_name("process_name", 0, 0, "program (graphc)")]
@@ -88,9 +94,20 @@ class Collected:
             }
             for ran in self.runs
         ]
-        for k, ran in enumerate(self.last.values() if kernels else ()):
+        for k, ran in enumerate(self._longest() if kernels else ()):
             events += _kernels(ran, k + 1)
         return events
+
+    def _longest(self) -> list[Ran]:
+        """The last runs of the steps that took longest, in the order in which they began to run; what is left out is said."""
+        chosen = {step for step, _ in self.spent.most_common(_STEPS)}
+        if others := len(self.last) - len(chosen):
+            _logger.warning(
+                "profiler: the kernels of the %d steps that took longest are measured, of %d others they are not",
+                _STEPS,
+                others,
+            )
+        return [ran for step, ran in self.last.items() if step in chosen]
 
 
 def _name(kind: str, pid: int, tid: int, text: str) -> dict[str, Any]:

@@ -140,10 +140,10 @@ class Profiler(_Recording):
     """Records the runs of compiled steps, of Cells in PYNATIVE_MODE and what is compiled, until `analyse()`, which writes them
     below output_path as a trace for Chrome and Perfetto: HOST_PID_TIME_ascend_ms/ASCEND_PROFILER_OUTPUT/trace_view.json.
 
-    profiler_level: with LevelNone the kernels of steps are left out; with any other each step is run a few times more by
-    analyse(), in a build that counts their time, and its parameters are then what they were. start_profile: whether recording
-    begins at once. schedule, on_trace_ready: as for `profile`, with `step()`. activities: the CPU is recorded. The others count
-    what devices do, and have no effect, which is said once.
+    profiler_level: with LevelNone the kernels of steps are left out; with any other each step, at most the 16 that took longest,
+    is run a few times more by analyse(), in a build that counts their time, and its parameters are then what they were.
+    start_profile: whether recording begins at once. schedule, on_trace_ready: as for `profile`, with `step()`. activities: the
+    CPU is recorded. The others count what devices do, and have no effect, which is said once.
     """
 
     def __init__(

@@ -75,6 +75,11 @@ ORDERS = {
     "buffer of a repeat": N.format(8, "shuffle=False") + ".repeat(2).shuffle(3)",
     "two buffers": N.format(8, "shuffle=False") + ".shuffle(3).shuffle(4)",
     "buffer, cut": N.format(10, "shuffle=False") + ".shuffle(4).take(3)",
+    "repeat, cut": N.format(10, "") + ".repeat(3).take(12)",
+    "repeat of a buffer, cut": N.format(10, "shuffle=False") + ".shuffle(4).repeat(3).take(13)",
+    "repeat of a cut repeat": N.format(10, "") + ".repeat(3).take(12).repeat(2).skip(3).take(14)",
+    "repeat beside fewer rows": f"ds.zip(({N.format(10, '')}.repeat(3).rename('x', 'y'), {N.format(12, '')}))",
+    "repeats in a row, cut": f"({N.format(5, '')}.repeat(2) + {N.format(5, '')}.repeat(2)).take(7)",
     "split": N.format(10, "") + ".split([6, 4])[0]",
     "split, rest": N.format(10, "shuffle=False") + ".split([6, 4])[1]",
     "split in order": N.format(11, "") + ".split([0.5, 0.25, 0.25], randomize=False)[1]",
@@ -122,6 +127,7 @@ SIZES = {
         "repeat(-1)", "repeat(3).batch(2)", "repeat(3).repeat(2)", "batch(4).repeat(2)", "batch(4, True)",
         "batch(2).batch(2, True)",
         "shuffle(2)", "skip(2)", "take(4)", "batch(lambda info: 4)", "filter(lambda d, l: l > 2)", "map(lambda d: d, 'd')",
+        "filter(lambda d, l: l > 2).repeat(-1).batch(2)", "filter(lambda d, l: l > 2).repeat(-1).take(25)",
     )
 }  # fmt: skip
 TRANSFORMS = [

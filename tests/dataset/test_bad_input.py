@@ -119,6 +119,13 @@ def test_runtime_errors(action, message):
         (lambda: X.map(len, "a", cache=1), ArgumentValueError, "GC112"),
         (lambda: X.batch(2, input_columns=["a"]), ArgumentValueError, "goes with per_batch_map only"),
         (lambda: X.padded_batch(2, pad_info={"a": 1}), ArgumentTypeError, "tuple of a shape and a value"),
+        (
+            lambda: X.padded_batch(2, pad_info={"a": (None, [])}),
+            ArgumentTypeError,
+            "a number or a text as its value, got list",
+        ),
+        (lambda: X.padded_batch(2, pad_info={"a": ([10**30], 0)}), ArgumentValueError, "must be from 1 to 2147483647"),
+        (lambda: ds.RandomDataset(3, ds.Schema()), ArgumentValueError, "the schema has no columns"),
         (lambda: X.create_dict_iterator(num_epochs=0), ArgumentValueError, "num_epochs must be -1 or more than 0"),
         (lambda: X.create_dict_iterator(output_numpy=1), ArgumentTypeError, "output_numpy must be a bool"),
         (lambda: numbered(sampler=ds.RandomSampler(shuffle=ds.Shuffle.FILES)), ArgumentValueError, "GC112"),

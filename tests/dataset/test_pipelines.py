@@ -216,6 +216,21 @@ def test_samples_that_stand_in_go_on_in_turn_behind_a_state_and_a_pass_left_earl
     assert read(data.skip(6).take(1)) == [10]
 
 
+def test_samples_that_stand_in_are_nobody_elses_and_the_same_with_any_workers():
+    def more(x):
+        x += 1000
+        return x
+
+    ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.REPLACE)
+    found = []
+    for changed in (lambda x: x + 1000, more):
+        for workers in (1, 3):
+            data = numbers(40).map(lambda x: np.atleast_1d(broken(x)), num_parallel_workers=workers).map(changed)
+            iterator = data.create_tuple_iterator(num_epochs=3, output_numpy=True)
+            found.append([[row[0].item() for row in iterator] for _ in range(3)])
+    assert found == [found[0]] * 4
+
+
 def test_hooks_that_are_none_or_stand_where_none_may():
     for bad in (3, [3]):
         with pytest.raises(TypeError, match="debug_hook_list must be a list of DebugHooks"):
@@ -224,3 +239,17 @@ def test_hooks_that_are_none_or_stand_where_none_may():
         read(numbers().map([lambda x: x, ds.debug.PrintDataHook()]))
     with pytest.raises(TypeError):
         ds.debug.DebugHook()
+
+
+@pytest.mark.parametrize("kinds", ["lengths", "dtypes"])
+def test_rows_that_differ_stay_whole_in_a_buffer(kinds):
+    def row(i):
+        odd = i % 5 == 4
+        full = np.full(2 + odd if kinds == "lengths" else 2, i, np.float32 if odd and kinds == "dtypes" else np.int64)
+        return full, i
+
+    rows = ds.NumpySlicesDataset(np.arange(60), "i", shuffle=False).map(row, "i", ["x", "i"])
+    for size in (3, 4, 9):
+        got = list(rows.shuffle(size).create_tuple_iterator(num_epochs=1, output_numpy=True))
+        assert sorted(int(i) for _, i in got) == list(range(60))
+        assert all((x == i).all() and x.dtype == row(i)[0].dtype and x.shape == row(i)[0].shape for x, i in got)

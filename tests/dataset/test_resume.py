@@ -28,6 +28,11 @@ PIPELINES = {
     "random map": lambda: arrays().map(noisy, "x").shuffle(4).batch(3, drop_remainder=True),
     "map of batches": lambda: arrays().batch(3).map(noisy, "x"),
     "repeat": lambda: source(4).repeat(3).map(noisy, "x").batch(5),
+    "repeat, cut": lambda: (
+        arrays(4).map(noisy, "x").shuffle(3).repeat(5).map(noisy, "x", num_parallel_workers=2).batch(2).take(3)
+    ),
+    "repeats, cut": lambda: (arrays(3).repeat(2).concat(arrays(3).repeat(2))).take(4).repeat(2).take(7),
+    "repeat beside fewer rows": lambda: ds.zip((arrays(4).repeat(5), arrays(6).project("x").rename("x", "z"))),
     "filter": lambda: arrays().map(noisy, "x").filter(lambda y: y % 3 != 0, "y").batch(2),
     "sizes": lambda: arrays().batch(lambda info: info.get_batch_num() + 1 + info.get_epoch_num()),
     "buckets": lambda: ds.GeneratorDataset(Growing(8), ["x", "y"]).bucket_batch_by_length(["x"], [4], [3, 2]),
@@ -66,6 +71,14 @@ def test_any_row_of_three_passes(title, seed):
         assert taken(rest) == whole[epoch][position:]
         for later in whole[epoch + 1 :]:
             assert taken(rest) == later
+
+
+def test_a_pass_after_an_endless_one_goes_on_behind_what_was_read():
+    ds.config.set_seed(3)
+    endless = arrays(4).repeat(-1).shuffle(3)
+    for dataset in (endless.take(6), endless.take(3).repeat(2), endless.concat(arrays(2)).take(6)):
+        iterator = dataset.create_tuple_iterator(num_epochs=3, output_numpy=True)
+        assert [len(taken(iterator)) for _ in range(3)] == [6, 6, 6]
 
 
 def test_blocks_are_the_batches_and_count_as_such():

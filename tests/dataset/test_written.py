@@ -136,6 +136,30 @@ def test_pipelines_differ_where_anything_of_them_does():
     assert ds.compare(digits().map(V.Resize(3), "image"), digits().map(V.Resize(size=3), "image"))
 
 
+def test_numbers_of_other_kinds_are_others_and_nan_is_nan():
+    kinds = [1, 1.0, True, 0.0, -0.0, float("nan"), np.float32(1), np.int8(1)]
+    for k, value in enumerate(kinds):
+        for j, other in enumerate(kinds):
+            one, two = (digits().map(T.Fill(v), "label") for v in (value, type(other)(other)))
+            assert ds.compare(one, two) == (j == k), (value, other)
+
+
+def changed_everywhere(made):
+    for inside in list(made.values() if isinstance(made, dict) else made):
+        if isinstance(inside, (dict, list)):
+            changed_everywhere(inside)
+    made.update(more=1) if isinstance(made, dict) else made.append("more")
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_what_becomes_of_the_json_reaches_no_pipeline(name):
+    dataset = PIPELINES[name]()
+    made = dataset.to_json()
+    again = ds.deserialize(made)
+    changed_everywhere(made)
+    assert dataset.to_json() == again.to_json() != made
+
+
 def test_names_are_those_of_mindspore():
     made = ds.serialize(digits(usage="train").map(V.Resize(3), "image").repeat(2).batch(2))
     assert (made["op_type"], made["batch_size"], made["drop_remainder"]) == ("Batch", 2, False)
@@ -216,6 +240,7 @@ def test_what_cannot_be_read():
         (changed(op_type="load_digits"), "no data set 'load_digits'"),
         (changed(op_type="Repeat"), "Repeat has no 'count'"),
         (changed(children=[]), "Batch has no 'children'"),
+        (changed(children=3), '"children" of Batch is 3'),
         ({"op_type": "KMnistDataset", "dataset_dir": "kmnist", "colour": 3}, "KMnistDataset has no argument 'colour'"),
         ({"op_type": "KMnistDataset", "dataset_dir": "kmnist", "sampler": {"sampler_name": "x"}}, "no sampler 'x'"),
         ({"op_type": "KMnistDataset", "dataset_dir": {"enum": "Inter.NONE"}}, "KMnistDataset: KeyError"),
@@ -230,6 +255,18 @@ def test_what_cannot_be_read():
     good["children"][0]["operations"][0]["tensor_op_name"] = "Vocab"
     with pytest.raises(DataError, match="no transform 'Vocab'"):
         ds.deserialize(good)
+
+
+def test_indices_that_are_none_stay_so():
+    for bad in ([1.5], [True], ["x"]):
+        made = digits(sampler=bad).to_json()
+        assert made["sampler"]["indices"] == bad
+        with pytest.raises(ArgumentTypeError, match="indices must be ints"):
+            rows(ds.deserialize(made))
+    with pytest.raises(ArgumentTypeError, match="IterSampler: sampler must be a sampler or give ints"):
+        ds.IterSampler(None)
+    with pytest.raises(ArgumentValueError, match="num_val must be from 1 to"):
+        ds.PKSampler(10**30)
 
 
 def test_arguments_of_the_functions(tmp_path):
@@ -253,11 +290,20 @@ def test_arguments_of_the_functions(tmp_path):
         ds.deserialize(json_filepath="bad.json")
 
 
-def test_lists_that_change_later_are_not_written():
-    mean = [1.0]
-    normalize = V.Normalize(mean, [2.0])
-    mean[0] = 5.0
-    assert Writer().transform("here", normalize)["tensor_op_params"]["mean"] == [1.0]
+def test_what_changes_later_is_neither_written_nor_done():
+    mean, policy, matrix, index = [1.0], [[(V.RandomHorizontalFlip(1.0), 1.0)]], np.eye(2), [0]
+    columns = schema()
+    made = [V.Normalize(mean, [2.0]), V.RandomSelectSubpolicy(policy), V.LinearTransformation(matrix, np.zeros(2))]
+    made.append(T.Slice(index))
+    data = ds.RandomDataset(3, columns)
+    written, sliced = [Writer().transform("here", m) for m in made], made[-1](np.arange(3)).tolist()
+    described = data.to_json()
+    mean[0], matrix[0, 0], index[0] = 5.0, 7.0, 2
+    policy[0].append((V.RandomVerticalFlip(), 1.0))
+    columns.add_column("c", "int8", [1])
+    assert [Writer().transform("here", m) for m in made] == written
+    assert made[-1](np.arange(3)).tolist() == sliced == [0]
+    assert data.to_json() == described
 
 
 def test_a_tokenizer_with_more_words_is_not_what_its_arguments_say(tmp_path):

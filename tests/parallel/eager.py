@@ -19,6 +19,8 @@ from graphc.compat import mint_distributed as dist
 from graphc.errors import DisagreementError
 from graphc.ops import communication
 from graphc.parallel import comm_func, create_group, get_local_rank, get_local_rank_size, get_process_group_ranks
+from tests.parallel.extremes import extremes
+from tests.parallel.messages import messages
 
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int8", "int32", "int64", "uint8", "bool", "complex64")
 SHAPES = ((2, 3), (), (5,), (0, 3))
@@ -492,7 +494,7 @@ def main() -> None:
     dist.init_process_group()
     rank, size = dist.get_rank(), dist.get_world_size()
     tensors(rank, list(range(size)), None)
-    for part in (recorded, uneven, memory, groups, objects, peers, switched, traced, disagreements):
+    for part in (recorded, uneven, memory, groups, objects, peers, switched, traced, extremes, messages, disagreements):
         part(rank, size)
     print(f"done {rank}", flush=True)
 

@@ -11,6 +11,8 @@ import pytest
 import graphc
 from graphc import ops
 from graphc.compat import mint_distributed as dist
+from graphc.errors import DisagreementError
+from graphc.parallel import comm_func
 from tests.parallel import eager
 from tests.parallel.launched import needs_mpi, run
 
@@ -130,6 +132,19 @@ def test_one_process_is_told_what_it_says() -> None:
     dist.all_gather_object(held, {"a": 1})
     dist.broadcast_object_list(held)
     assert held == [{"a": 1}]
+
+
+@pytest.mark.parametrize("shape", [(1,), (0,), (5,)])
+def test_one_process_takes_as_much_as_it_sends(shape: tuple[int, ...]) -> None:
+    out = ops.zeros((2, 3))
+    for call in (
+        lambda: dist.all_to_all_single(out, ops.ones(shape)),
+        lambda: dist.all_to_all([out], [ops.ones(shape)]),
+        lambda: comm_func.all_to_all_single_with_output_shape((2, 3), ops.ones(shape)),
+    ):
+        with pytest.raises(DisagreementError, match=f"rank 0 sends {4 * shape[0]} bytes to rank 0"):
+            call()
+    assert not out.asnumpy().any()
 
 
 WRONG = [

@@ -12,6 +12,7 @@ import graphc
 import graphc.dataset as ds
 from graphc import ArgumentTypeError, ArgumentValueError, Profiler, Tensor, arguments, compat, nn, ops, timed
 from graphc.api import watchers
+from graphc.profiling import collected
 from graphc.profiling.profiler import analyse, profile, tensorboard_trace_handler
 from graphc.profiling.settings import (
     AicoreMetrics,
@@ -77,6 +78,25 @@ def test_a_profiler_writes_what_has_run(tmp_path):
     net(X)
     profiler.analyse()
     assert len(traces(tmp_path)) == 1
+
+
+def test_what_was_given_is_not_kept_and_the_longest_steps_are_measured(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(collected, "_STEPS", 1)
+    net, other = Net(), nn.Dense(3, 4)
+    profiler = Profiler(output_path=str(tmp_path))
+    given = [Tensor(np.ones((2, 3), np.float32)) for _ in range(4)]
+    for x in given:
+        net(x)
+    other(given[-1])
+    profiler.stop()
+    assert not any(ran.arrays for ran in profiler._collected.runs)
+    longest = max(profiler._collected.spent, key=profiler._collected.spent.get)
+    profiler.analyse()
+    (trace,) = traces(tmp_path)
+    assert {e["pid"] for e in kernels(trace)} == {1}
+    ends = [e["ts"] for e in runs(trace) if e["name"] == longest.graph.name]
+    assert kernels(trace)[0]["ts"] >= ends[-1]
+    assert "of 1 others they are not" in caplog.text
 
 
 def test_nothing_is_recorded_before_start_and_after_stop(tmp_path):

@@ -14,7 +14,7 @@ from graphc_codegen.kernels.base import Emitter
 from graphc_codegen.kernels.border import BORDER_PAD, BORDER_PAD_GRAD
 from graphc_codegen.kernels.bounds import IN_BOUNDS
 from graphc_codegen.kernels.cholesky import CHOLESKY
-from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START, COLLECTIVE_WAIT
+from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START, COLLECTIVE_WAIT, MESSAGE_WAIT
 from graphc_codegen.kernels.conv.channels import CONV2D_CHANNELS
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.conv.forward import CONV2D
@@ -126,6 +126,7 @@ EMITTERS: dict[str, Emitter] = {
     "collective_start": COLLECTIVE_START,
     "collective_move": COLLECTIVE_MOVE,
     "collective_wait": COLLECTIVE_WAIT,
+    "message_wait": MESSAGE_WAIT,
     "window_put": WINDOW_PUT,
     "window_open": WINDOW_OPEN,
     "window_fold": WINDOW_FOLD,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphc_codegen.dtypes import ITEMSIZE
-from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.errors import OtherMessage
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params, note_failure
 from graphc_codegen.links import WORDS as LINKS
-from graphc_codegen.links import exchange
+from graphc_codegen.links import exchange, take
 from graphc_codegen.thread_context import WORDS
 from graphc_codegen.writer import Writer
 
@@ -79,6 +80,29 @@ def wait_operands(p: Params) -> tuple[Operand, ...]:
 
 def wait_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Look until MPI says that the collective is done; others get the processor meanwhile."""
+    _wait(w, pointers[0])
+
+
+def message_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """The same of a message from one process, which ends the step if it is shorter than what is received. (MPI ends the job for
+    a longer one.)
+    """
+    table, status = _wait(w, pointers[0])
+    place, function = w.op("alloca i64, align 8"), _pointer(w, table, "get_count")
+    w.op(f"call i32 {function}(ptr {status}, i64 {_word(w, table, 'bytes')}, ptr {place})")
+    came = w.op(f"sext i32 {w.load(place, 'i32')} to i64")
+    other = w.op(f"icmp ne i64 {came}, {_nbytes(p)}")
+    told = w.op(f"select i1 {other}, i64 {w.op(f'add i64 {came}, 1')}, i64 0")
+    w.store(told, w.at(table, LINKS["came"], "i64"), "i64")
+    note_failure(w, other)
+
+
+def _nbytes(p: Params) -> int:
+    return int(p["received"]) * ITEMSIZE[p["dtype"]]
+
+
+def _wait(w: Writer, request: str) -> tuple[str, str]:
+    """Wait for a request: the table of links, and MPI's status."""
     table = links(w)
     status, flag = w.op("alloca [32 x i64], align 16"), w.op("alloca i64, align 8")
     function = _pointer(w, table, "test")
@@ -87,7 +111,7 @@ def wait_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
     def look() -> str:
         w.store("0", flag, "i64")
-        w.op(f"call i32 {function}(ptr {pointers[0]}, ptr {flag}, ptr {status})")
+        w.op(f"call i32 {function}(ptr {request}, ptr {flag}, ptr {status})")
         done = w.op(f"icmp ne i32 {w.load(flag, 'i32')}, 0")
         # Elsewhere somebody may need this processor to get done.
         w.when(w.op(f"xor i1 {done}, true"), lambda: others_run(w))
@@ -96,6 +120,7 @@ def wait_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     w.until(look)
     w.store("0", waits, "i64")
     count(w, table, "done")
+    return table, status
 
 
 def move_operands(p: Params) -> tuple[Operand, ...]:
@@ -115,6 +140,12 @@ def move_twin(p: Params, request: Array) -> None:
 
 def wait_twin(p: Params, *arrays: Array) -> None:
     """It is done already."""
+
+
+def message_twin(p: Params, *arrays: Array) -> None:
+    """It is done already. Raises OtherMessage where the compiled one has found one."""
+    if came := take("came"):
+        raise OtherMessage(came - 1, _nbytes(p))
 
 
 def others_run(w: Writer) -> None:
@@ -148,3 +179,4 @@ def count(w: Writer, table: str, name: str) -> None:
 COLLECTIVE_START = Emitter(start_operands, start_emit, start_twin)
 COLLECTIVE_MOVE = Emitter(move_operands, move_emit, move_twin)
 COLLECTIVE_WAIT = Emitter(wait_operands, wait_emit, wait_twin)
+MESSAGE_WAIT = Emitter(wait_operands, message_emit, message_twin)

@@ -89,6 +89,12 @@ class Dataset:
         """Whether any node runs Python functions."""
         return self.in_python or any(c.busy() for c in self.children)
 
+    def is_endless(self) -> bool:
+        """Whether any node repeats for ever: then a pass that is left early cannot be used up, and the next one goes on where
+        it was left.
+        """
+        return any(c.is_endless() for c in self.children)
+
     def paced(self) -> bool:
         """Whether rows of any node wait for who reads them, so that nothing behind it may gather several."""
         return self.waits or any(c.paced() for c in self.children)
@@ -162,7 +168,7 @@ class Dataset:
         known = self.count()
         if known is not None:
             return known
-        run = Run(config.drawn_seed(), 1, parallel=False)
+        run = Run(config.drawn_seed(), 1, parallel=False, counting=True)
         try:
             stream = self.open(run)
             stream.begin()

@@ -58,6 +58,12 @@ def _joined_ids(pieces: list[Array]) -> Array:
     return np.concatenate([first_ids(p) for p in pieces])
 
 
+def apart(rows: Rows) -> Rows:
+    """The same rows, in memory that nobody else writes to."""
+    columns: list[Column] = [c.copy() if isinstance(c, np.ndarray) else list(map(np.copy, c)) for c in rows.columns]
+    return Rows(rows.count, columns, rows.ids.copy())
+
+
 def first_ids(ids: Array) -> Array:
     """int64 [count]: the first sample of each row. What rows of batches of different sizes have in common."""
     return ids.reshape(len(ids), -1)[:, 0]

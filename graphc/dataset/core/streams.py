@@ -35,6 +35,8 @@ class Run:
     prefetch: int
     #: Whether threads and processes may be used.
     parallel: bool
+    #: Whether rows are only counted: an endless repeat is read once.
+    counting: bool = False
     closers: list[Callable[[], None]] = field(default_factory=list)
     #: Who is told of the passes of the whole pipeline.
     followers: list[Follower] = field(default_factory=list)

@@ -266,6 +266,13 @@ class BatchDataset(_Batches):
 # ---- padding
 
 
+def _is_single(value: Any) -> bool:
+    """Whether a value is one number or one text."""
+    return isinstance(value, (int, float, complex, str, bytes, np.generic)) or (
+        isinstance(value, np.ndarray) and not value.ndim
+    )
+
+
 class Padding:
     """How columns are filled up: {place: (shape or None, value or None)}."""
 
@@ -284,7 +291,14 @@ class Padding:
                 )
             shape, value = rule
             if shape is not None:
-                shape = [None if s in (None, -1) else integer(owner, f"pad_info[{name!r}]", s, 1) for s in shape]
+                shape = [
+                    None if s in (None, -1) else integer(owner, f"pad_info[{name!r}]", s, 1, INT32_MAX) for s in shape
+                ]
+            if value is not None and not _is_single(value):
+                raise ArgumentTypeError(
+                    f"{owner}: pad_info[{name!r}] must have a number or a text as its value, got {type(value).__name__}",
+                    loc=user_loc(),
+                )
             self.of[known.index(name)] = (shape, value)
 
     def batch(self, rows: Rows, length: int | None = None) -> Rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,8 +13,8 @@ from graphc.dataset.callbacks import Told, checked
 from graphc.dataset.checks import function, misfit, names, truth, workers
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import Rows, alike, joined, stack, to_array, values
-from graphc.dataset.core.streams import Done, Run, Stream, Worked
+from graphc.dataset.core.rows import Rows, alike, apart, joined, stack, to_array, values
+from graphc.dataset.core.streams import ALL, Done, Run, Stream, Worked
 from graphc.dataset.debug import DebugHook, with_hooks
 from graphc.dataset.sample_rng import enter, leave
 from graphc.dataset.workers.choice import pool_of
@@ -156,36 +155,47 @@ class Lenient:
 
 
 class _Spare:
-    """The samples that take the places of those that a `map` fails for, at the end of each pass."""
+    """Samples that went well and stand in for those that a `map` fails for: a ring, in which what has been given makes room.
+
+    While it is full a sample is given before the next one that goes well, the others at the end of the pass, as in MindSpore.
+    """
 
     def __init__(self, inputs: list[str]) -> None:
-        #: How many samples each task had that is not done yet.
-        self.asked: deque[int] = deque()
-        self._inputs, self._failed, self._turn = inputs, 0, 0
-        self._kept: list[Rows] = []
+        self._inputs, self._ring = inputs, list[Rows]()
+        self._kept = self._given = self._failed = 0
+        #: Whether a pass is read that has not come to its end.
+        self.inside = False
 
     def begin(self) -> None:
-        """A pass begins, wherever the one before has been left."""
-        self.asked.clear()
-        self._failed = 0
+        """A pass begins."""
+        self._failed, self.inside = 0, True
 
     def after(self, done: Done | None) -> Done | None:
-        """What has been done, counted; the samples in place of others once nothing is left to do. DataError if there are none."""
-        if done is not None:
-            good = 0 if done.rows is None else done.rows.count
-            self._failed += self.asked.popleft() - good
-            room = range(min(good, _SPARE - len(self._kept)))
-            self._kept += [done.rows.part(k, k + 1) for k in room] if done.rows is not None else []
+        """What a task has given, which had one sample, and those in place of others. None: nothing is left to do. DataError if
+        there are none.
+        """
+        if done is None:
+            chosen = [self._next() for _ in range(self._failed)]
+            self._failed, self.inside = 0, bool(chosen)
+            return Done(apart(joined(chosen))) if chosen else None
+        if done.rows is None:
+            self._failed += 1
             return done
-        failed, self._failed = self._failed, 0
-        if not failed:
-            return None
-        if not self._kept:
+        full = self._kept - self._given >= _SPARE
+        before = [apart(self._next())] if full and self._failed else []
+        self._failed -= len(before)
+        if self._kept - self._given < _SPARE:
+            place, self._kept = self._kept % _SPARE, self._kept + 1
+            self._ring[place : place + 1] = [apart(done.rows)]
+        return Done(joined([*before, done.rows]))
+
+    def _next(self) -> Rows:
+        if not self._ring:
             what = f"map of column {', '.join(map(repr, self._inputs))}"
             raise DataError(f"{what} fails for every sample: there is none to take their places", code="GC200")
-        chosen = [self._kept[(self._turn + k) % len(self._kept)] for k in range(failed)]
-        self._turn += failed
-        return Done(joined(chosen))
+        place = self._given % _SPARE
+        self._given += 1
+        return self._ring[place % len(self._ring)]
 
 
 _PLAIN = {int, float, bool}
@@ -211,32 +221,39 @@ def _name(operation: Any) -> str:
 
 class _MapStream(Worked):
     def __init__(
-        self, child: Stream, job: Operations, run: Run, workers_: int, processes: bool, told: Told | None
+        self,
+        child: Stream,
+        job: Operations,
+        run: Run,
+        workers_: int,
+        processes: bool,
+        told: Told | None,
+        endless: bool,
     ) -> None:
         mode = config.on_errors()
         self._lenient = mode is not config.ErrorSamplesMode.RETURN
         self._spare = _Spare(job.inputs) if mode is config.ErrorSamplesMode.REPLACE else None
         self._done: Callable[[Any], Done] = Lenient(job) if self._lenient else job
         super().__init__(*pool_of("map", self._done, workers_, processes, run))
-        self._child, self._told = child, told
+        self._child, self._told, self._endless = child, told, endless
         self._in_python = job.in_python or self._lenient
         self._key, self._pass, self._place = (run.seed, run.number()), -1, 0
 
     def begin(self) -> None:
-        self.restart()
         if self._spare:
+            if self._spare.inside and not self._endless:
+                self.skip(ALL)  # What stands in for samples of the next pass is known behind the end of this one.
             self._spare.begin()
+        self.restart()
         self._child.begin()
         self._pass, self._place = self._pass + 1, 0
 
     def task(self, count: int) -> Any | None:
-        rows = self._child.read(1 if self._told else count)
+        rows = self._child.read(1 if self._told or self._spare else count)
         if rows is None:
             return None
         if self._told:
             self._told.row_begins()
-        if self._spare:
-            self._spare.asked.append(rows.count)
         first, self._place = self._place, self._place + rows.count
         return rows, (*self._key, self._pass), first
 
@@ -341,7 +358,7 @@ class MapDataset(Dataset):
         child = self.children[0].open(run)
         told = Told(self.callbacks, run) if self.callbacks else None
         workers_ = self.workers() if job.in_python or self.num_parallel_workers else 1
-        return _MapStream(child, job, run, 1 if self.paced() else workers_, self.processes, told)
+        return _MapStream(child, job, run, 1 if self.paced() else workers_, self.processes, told, self.is_endless())
 
     def count(self) -> int | None:
         return None if config.on_errors() is config.ErrorSamplesMode.SKIP else self.children[0].count()

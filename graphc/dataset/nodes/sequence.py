@@ -21,8 +21,9 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user
 class _ShuffleStream(Stream):
     """A buffer of rows: one is drawn, the last one takes its place, and the next of the child's comes last."""
 
-    def __init__(self, child: Stream, size: int, seed: int, again: bool) -> None:
+    def __init__(self, child: Stream, size: int, seed: int, again: bool, endless: bool) -> None:
         self._child, self._size, self._seed, self._again = child, size, seed, again
+        self._uses_up = again and not endless
         self._random = Mt19937_64(seed)
         self._buffer: Rows | None = None
         #: Logical place -> row of the buffer.
@@ -39,7 +40,7 @@ class _ShuffleStream(Stream):
 
     def _use_up(self) -> None:
         """Draw the numbers of a pass that was left early: the next one begins as it would have after its end."""
-        if self._begun and self._again:
+        if self._begun and self._uses_up:
             inside = len(self._places) if self._buffer is not None else 0
             self._random.use(inside + self._child.skip(ALL))
         self._begun, self._places = False, []
@@ -104,7 +105,10 @@ def _picked(buffer: Rows, arriving: Rows | None, indices: list[int]) -> Rows:
         columns = [c[chosen] if isinstance(c, np.ndarray) else [c[i] for i in indices] for c in buffer.columns]
         return Rows(len(indices), columns, buffer.ids[chosen])
     parts = [buffer.part(i, i + 1) if i < start else arriving.part(i - start, i - start + 1) for i in indices]
-    return joined(parts)
+    made = joined(parts)
+    # What is packed is a copy; single values lie in the buffer, whose places others take.
+    made.columns = [c if isinstance(c, np.ndarray) else list(map(np.copy, c)) for c in made.columns]
+    return made
 
 
 def _put(buffer: Rows, place: int, arriving: Rows, row: int) -> None:
@@ -132,7 +136,8 @@ class ShuffleDataset(Dataset):
         super().__init__((child,), child.get_col_names())
 
     def open(self, run: Run) -> Stream:
-        return _ShuffleStream(self.children[0].open(run), self.buffer_size, run.seed, self.again)
+        child, endless = self.children[0], self.is_endless()
+        return _ShuffleStream(child.open(run), self.buffer_size, run.seed, self.again, endless)
 
     def count(self) -> int | None:
         return self.children[0].count()
@@ -142,14 +147,26 @@ class ShuffleDataset(Dataset):
 
 
 class _RepeatStream(Stream):
-    def __init__(self, child: Stream, count: int) -> None:
-        self._child, self._count = child, count
-        self._round = 0
+    """Passes of the child's. One that was left early uses up those of them that it has not begun, as in MindSpore, so that the
+    next one begins as it would have after its end, however far others have read ahead.
+    """
+
+    def __init__(self, child: Stream, count: int, endless: bool) -> None:
+        self._child, self._count, self._endless = child, count, endless
+        #: The number of the pass that is read; before the first one, that of the last.
+        self._round = count - 1
         self._any = False
 
     def begin(self) -> None:
+        self._use_up()
         self._child.begin()
         self._round, self._any = 0, False
+
+    def _use_up(self) -> None:
+        if not self._endless:
+            for _ in range(self._round + 1, self._count):
+                self._child.pass_over()
+        self._round = self._count - 1
 
     def read(self, count: int) -> Rows | None:
         while True:
@@ -180,6 +197,7 @@ class _RepeatStream(Stream):
     def pass_over(self) -> None:
         if self._count == -1:
             raise DataError("an endless repeat has no end to go on after", code="GC206")
+        self._use_up()
         for _ in range(self._count):
             self._child.pass_over()
 
@@ -195,7 +213,11 @@ class RepeatDataset(Dataset):
         super().__init__((child,), child.get_col_names())
 
     def open(self, run: Run) -> Stream:
-        return _RepeatStream(self.children[0].open(run), self.repeats)
+        repeats = 1 if run.counting and self.repeats == -1 else self.repeats
+        return _RepeatStream(self.children[0].open(run), repeats, self.is_endless())
+
+    def is_endless(self) -> bool:
+        return self.repeats == -1 or super().is_endless()
 
     def count(self) -> int | None:
         rows = self.children[0].count()
@@ -297,16 +319,28 @@ def _kind(column: Column) -> str:
 
 
 class _ConcatStream(Stream):
-    def __init__(self, children: list[Stream], orders: list[list[int]], names: list[str]) -> None:
-        self._children, self._orders, self._names = children, orders, names
-        self._turn = 0
+    """The rows of one child after the other. A pass that was left early uses up those children that it has not begun, as in
+    MindSpore.
+    """
+
+    def __init__(self, children: list[Stream], orders: list[list[int]], names: list[str], endless: bool) -> None:
+        self._children, self._orders, self._names, self._endless = children, orders, names, endless
+        #: Which child is read; before the first pass, none.
+        self._turn = len(children)
         #: Of each column in the first rows there were, and the children that agree with it.
         self._kinds: list[str] | None = None
         self._checked: set[int] = set()
 
     def begin(self) -> None:
+        self._use_up()
         self._turn = 0
         self._children[0].begin()
+
+    def _use_up(self) -> None:
+        if not self._endless:
+            for child in self._children[self._turn + 1 :]:
+                child.pass_over()
+        self._turn = len(self._children)
 
     def _next_child(self) -> bool:
         self._turn += 1
@@ -345,9 +379,9 @@ class _ConcatStream(Stream):
         return count - left
 
     def pass_over(self) -> None:
+        self._use_up()
         for child in self._children:
             child.pass_over()
-        self._turn = len(self._children)
 
 
 @node("concat")
@@ -393,7 +427,7 @@ class ConcatDataset(Dataset):
 
     def open(self, run: Run) -> Stream:
         orders = [[d.get_col_names().index(c) for c in self._columns] for d in self.children]
-        return _ConcatStream([c.open(run) for c in self.children], orders, self.get_col_names())
+        return _ConcatStream([c.open(run) for c in self.children], orders, self.get_col_names(), self.is_endless())
 
     def count(self) -> int | None:
         counts = [c.count() for c in self.children]

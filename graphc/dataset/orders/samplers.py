@@ -437,7 +437,7 @@ class IterSampler(Sampler):
 
     def __init__(self, sampler: Any, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        self.sampler = readable_again(sampler, self.num_samples)
+        self.sampler = readable_again(_giving("IterSampler", sampler), self.num_samples)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.sampler)
@@ -485,9 +485,14 @@ def as_sampler(owner: str, sampler: Any, num_samples: int | None = None) -> Buil
             outer.add_child(sampler)
             return outer
         return sampler
+    return IterSampler(_giving(owner, sampler), num_samples)
+
+
+def _giving(owner: str, sampler: Any) -> Any:
+    """What may give ints when it is iterated. ArgumentTypeError for anything else."""
     if isinstance(sampler, (str, bytes)) or not (isinstance(sampler, Iterable) or hasattr(sampler, "__getitem__")):
         raise ArgumentTypeError(
             f"{owner}: sampler must be a sampler or give ints when iterated, got {type(sampler).__name__}",
             loc=user_loc(),
         )
-    return IterSampler(sampler, num_samples)
+    return sampler

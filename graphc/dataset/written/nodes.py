@@ -59,7 +59,10 @@ def read_node(value: Any) -> Dataset:
     name = value.get("op_type") if isinstance(value, dict) else None
     if not isinstance(name, str):
         raise unreadable('a node has no "op_type"')
-    children = [read_node(child) for child in value.get("children") or ()]
+    below = value.get("children") or []
+    if not isinstance(below, list):
+        raise unreadable(f'"children" of {name} is {below!r}')
+    children = [read_node(child) for child in below]
     fields = {key: held for key, held in value.items() if key not in _COMMON}
     for held in fields.values():
         for code in held if isinstance(held, list) else [held]:

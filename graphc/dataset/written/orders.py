@@ -37,11 +37,11 @@ def _is_known(sampler: BuiltinSampler) -> bool:
     return (name in _FIELDS and type(sampler) is getattr(samplers, name)) or _listed(sampler) is not None
 
 
-def _listed(sampler: BuiltinSampler) -> list[int] | None:
-    """The indices of a sampler that was given as a list of them."""
+def _listed(sampler: BuiltinSampler) -> list[Any] | None:
+    """What a sampler was given as a list of indices; whether they are some is looked at when they are read."""
     if type(sampler) is not samplers.IterSampler or not isinstance(sampler.sampler, (list, tuple, np.ndarray, range)):
         return None
-    return [int(i) for i in sampler.sampler]
+    return [int(i) if isinstance(i, np.integer) else i for i in sampler.sampler]
 
 
 def write(writer: Writer, where: str, sampler: BuiltinSampler) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def write(writer: Writer, where: str, sampler: BuiltinSampler) -> dict[str, Any]
     name = type(sampler).__name__
     fields: dict[str, Any] = {"sampler_name": name, "num_samples": sampler.num_samples or 0}
     if (indices := _listed(sampler)) is not None:
-        fields["indices"] = indices
+        fields["indices"] = writer.value(where, indices)
     elif not _is_known(sampler):
         if isinstance(sampler, samplers.Sampler):
             return writer.unwritten(where, sampler)
@@ -73,10 +73,10 @@ def read_sampler(fields: Any, given: Callable[[], BuiltinSampler]) -> BuiltinSam
         return given()
     number = fields.get("num_samples") if isinstance(fields, dict) else None
     if name == "IterSampler":
-        sampler: BuiltinSampler = samplers.IterSampler(fields.get("indices"), number)
+        sampler: BuiltinSampler = samplers.IterSampler(read(fields.get("indices")), number)
     elif name in _FIELDS:
-        named = {field: fields[field] for field in (*_FIELDS[name], "shuffle") if field in fields}
-        level = read(named.pop("shuffle")) if name in _LEVELS and "shuffle" in named else None
+        named = {field: read(fields[field]) for field in (*_FIELDS[name], "shuffle") if field in fields}
+        level = named.pop("shuffle") if name in _LEVELS and "shuffle" in named else None
         sampler = getattr(samplers, name)(**named, **({} if level is None else {"shuffle": level}), num_samples=number)
         if isinstance(sampler, samplers.RandomSampler):
             sampler.reshuffle = fields.get("reshuffle_each_epoch", True)

@@ -28,9 +28,10 @@ def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
 
 def to_json(dataset: Dataset, filename: Any) -> dict[str, Any]:
     """`Dataset.to_json`."""
-    made = write(dataset, Writer())
+    text = _text(dataset)
     if _a_path("to_json", "filename", filename):
-        write_atomic(Path(filename), json.dumps(made, indent=2).encode())
+        write_atomic(Path(filename), text.encode())
+    made: dict[str, Any] = json.loads(text)  # What becomes of it does not reach the pipeline.
     return made
 
 
@@ -49,6 +50,10 @@ def deserialize(input_dict: dict[str, Any] | None = None, json_filepath: str | N
     return read_node(_loaded(path) if path else input_dict)
 
 
+def _text(dataset: Dataset, named: bool = False, indentation: int | None = 2) -> str:
+    return json.dumps(write(dataset, Writer(named)), indent=indentation)
+
+
 def _loaded(path: str) -> Any:
     with open(path, encoding="utf-8") as file:
         try:
@@ -60,15 +65,16 @@ def _loaded(path: str) -> Any:
 def compare(pipeline1: Dataset, pipeline2: Dataset) -> bool:
     """Whether two pipelines are made of the same, in the same order. DataError for Python code in them, as in `serialize`."""
     first, second = _a_dataset("compare", "pipeline1", pipeline1), _a_dataset("compare", "pipeline2", pipeline2)
-    return first.to_json() == second.to_json()
+    return _text(first, indentation=None) == _text(
+        second, indentation=None
+    )  # Which tells 1 from 1.0 and True, and NaN is NaN.
 
 
 def show(dataset: Dataset, indentation: int | None = 2) -> None:
     """Log the pipeline as JSON, at level "info", for people to read: Python code stands there by its name. indentation: spaces,
     None for one line.
     """
-    made = write(_a_dataset("show", "dataset", dataset), Writer(named=True))
-    _logger.info("%s", json.dumps(made, indent=indentation))
+    _logger.info("%s", _text(_a_dataset("show", "dataset", dataset), True, indentation))
 
 
 def _a_dataset(owner: str, name: str, value: Any) -> Dataset:

@@ -171,7 +171,7 @@ def made(cls: Any, name: str, fields: dict[str, Any]) -> Any:
 
 
 def _read_array(fields: dict[str, Any]) -> Any:
-    dtype = np.dtype(fields["type"])
+    dtype = np.dtype(str(fields["type"]))
     data = [base64.b64decode(v) for v in fields["data"]] if dtype.kind == "S" else fields["data"]
     return np.array(data, dtype).reshape(fields["shape"])[()]
 

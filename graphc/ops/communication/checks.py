@@ -70,6 +70,8 @@ def run(
 ) -> CommHandle | None:
     """Let the processes of a group do what they have agreed on: the handle where it is asked for, see `processes.Talk.call`."""
     if found.talk is None:
+        if sends:
+            processes.require_fit(said, np.array([[sends, receives]]), found.ranks)
         act(None)
         return CommHandle() if async_op else None
     work = found.talk.call(said, act, sends, receives, later=async_op and not is_traced())

@@ -6,6 +6,7 @@ Their lowering begins a collective and waits for it; `graphc.ops.declared.begun`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from graphc import processes
 from graphc.errors import ArgumentValueError, DTypeError, LoweringError, ShapeError
 from graphc.ir import Builder, Gradient, NodeView, Sample, TensorType, Value, op
-from graphc.ir.lowering import CallBuilder, Operand, Walk
+from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Operand, Walk
 from graphc.ir.op import Alias, Attrs, ByAttributes, Kernel, NoGrad, Operands, TypeRule, Types
 from graphc.ir.types import HALVES
 from graphc.ops.declared.batching import leading
@@ -105,7 +106,7 @@ def collective_call(kind: str, attrs: Mapping[str, Any], *, alone: bool = False)
         )
     return {
         "call": kind,
-        "group": group.number,
+        "group": group.number if alone else processes.known_to_steps(group),
         "size": attrs["size"],
         "reduction": attrs.get("reduction", "sum"),
         "root": attrs.get("root", 0),
@@ -187,12 +188,47 @@ def _all_reduce_lowering() -> ByAttributes:
     return ByAttributes(lambda a: halves if a["wire"] is not None and a["size"] > 1 else usual.choose(a), usual.usual)
 
 
+def _extreme(k: CallBuilder, kind: str, x: Operand, out: Operand, attrs: Attrs) -> None:
+    """The largest or the least of floats, NaN where one of them is: MPI compares numbers, and beside each whether it is NaN.
+
+    Of those for each process the numbers come first, then as many marks. Zeros have no sign.
+    """
+    dtype, length = x.type.dtype, out.type.size
+    count, sign = x.type.size // length, 1.0 if attrs["reduction"] == "max" else -1.0
+    sent, received = (k.temp(TensorType(dtype, (2 * operand.type.size,))) for operand in (x, out))
+
+    def number(e: ExpressionBuilder, a: Any) -> Any:
+        zero = e.constant(0.0, a)
+        return e.select(e.ne(a, a), e.constant(-sign * math.inf, a), e.select(e.eq(a, zero), zero, a))
+
+    def mark(e: ExpressionBuilder, a: Any) -> Any:
+        return e.select(e.ne(a, a), e.constant(sign, a), e.constant(0.0, a))
+
+    rows = [Walk(x, 0, (length, 1))]
+    for place, fn in ((0, number), (length, mark)):
+        k.loop(fn, rows, Walk(sent, place, (2 * length, 1)), (count, length))
+    _send(k, kind, sent, received, attrs)
+    parts = [Walk(received, 0, (1,)), Walk(received, length, (1,))]
+    k.loop(
+        lambda e, a, nan: e.select(e.ne(nan, e.constant(0.0, nan)), e.constant(math.nan, a), a),
+        parts,
+        Walk(out, 0, (1,)),
+        (length,),
+    )
+
+
+def _send(k: CallBuilder, kind: str, x: Operand, out: Operand, attrs: Attrs) -> None:
+    request = k.temp(REQUEST)
+    sizes = {"dtype": x.type.dtype, "count": x.type.size, "received": out.type.size}
+    k.call("collective_start", (x,), (out, request), **collective_call(kind, attrs), **sizes)
+    k.call("collective_wait", (request, x), (out,), **sizes, in_place=True)
+
+
 def _lowering(kind: str, dtypes: tuple[str, ...]) -> ByAttributes:
     def calls(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-        (x,), (out,), request = inputs, outputs, k.temp(REQUEST)
-        sizes = {"dtype": x.type.dtype, "count": x.type.size, "received": out.type.size}
-        k.call("collective_start", (x,), (out, request), **collective_call(kind, attrs), **sizes)
-        k.call("collective_wait", (request, x), (out,), **sizes, in_place=True)
+        (x,), (out,) = inputs, outputs
+        extreme = attrs.get("reduction") in processes.EXTREMA and x.type.is_float and out.type.size
+        (_extreme if extreme else _send)(k, kind, x, out, attrs)
 
     several = Kernel(calls, dtypes, waits=True)
     return ByAttributes(lambda attrs: Alias() if attrs["size"] == 1 else several, several)

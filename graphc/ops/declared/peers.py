@@ -153,7 +153,7 @@ def _receive(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) 
     k.fill(nothing, 0)
     sizes = {"dtype": out.type.dtype, "count": 1, "received": out.type.size}
     k.call("collective_start", (nothing,), (out, request), **_call("receive", attrs), **sizes)
-    k.call("collective_wait", (request,), (out,), dtype=out.type.dtype, received=out.type.size, in_place=True)
+    k.call("message_wait", (request,), (out,), dtype=out.type.dtype, received=out.type.size, in_place=True)
 
 
 def _receive_ref(**attrs: Any) -> Array:

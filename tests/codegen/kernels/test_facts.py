@@ -131,6 +131,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     | {"call": "all_reduce", "reduction": "sum", "group": 0, "size": 2, "root": 0, "tag": 0},
     "collective_move": {"in_place": True},
     "collective_wait": COLLECTIVE | {"in_place": True},
+    "message_wait": COLLECTIVE | {"in_place": True},
     "window_put": WINDOW | {"sizes": (40, 7), "pieces": ((0, 0, 0, 40), (1, 2, 40, 5), (-1, 0, 45, 3)), "room": 48},
     "window_open": WINDOW | {"word": "ready"},
     "window_fold": WINDOW | {"word": "ready", "part": 128},

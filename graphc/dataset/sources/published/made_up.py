@@ -175,7 +175,9 @@ class RandomDataset(ListedDataset):
 
 
 def _of_schema(owner: str, schema: Schema) -> dict[str, tuple[np.dtype[Any], list[int]]]:
-    """{column: (dtype, shape)}. ArgumentValueError for columns of texts."""
+    """{column: (dtype, shape)}. ArgumentValueError for columns of texts, or none."""
+    if not schema.columns:
+        raise ArgumentValueError(f"{owner}: the schema has no columns", loc=user_loc())
     for column in schema.columns:
         if column["type"] == "string":
             raise ArgumentValueError(f"{owner}: column {column['name']!r} of the schema is of texts", loc=user_loc())
