@@ -21,6 +21,7 @@ from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.conv.pairing import PAIR_CHANNELS
 from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
+from graphc_codegen.kernels.diagonal_form import DIAGONAL_FORM
 from graphc_codegen.kernels.eigh import EIGH
 from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
 from graphc_codegen.kernels.exchanges import EXCHANGES, ROW_ORDER
@@ -106,6 +107,7 @@ EMITTERS: dict[str, Emitter] = {
     "first_places": FIRST_PLACES,
     "assignment": ASSIGNMENT,
     "eigh": EIGH,
+    "diagonal_form": DIAGONAL_FORM,
     "exchanges": EXCHANGES,
     "row_order": ROW_ORDER,
     "nonzero": NONZERO,
