@@ -486,5 +486,9 @@ def test_pynative_mode():
     graphc.set_context(mode=graphc.PYNATIVE_MODE)
     try:
         refused(lambda: cell(lambda self, x: x.reshape(7))(X), "GC103", "shape (7,) needs 7", ValueError)
+        far = Tensor([0, 7])
+        says = "gather: index 7 is out of range for a size of"
+        refused(lambda: cell(lambda self, x, i: ops.gather(x, i, 0))(X, far), "GC100", says, IndexError)
+        refused(lambda: cell(lambda self, x, i: x[i])(X, far), "GC100", says.removeprefix("gather: "), IndexError)
     finally:
         graphc.set_context(mode=graphc.GRAPH_MODE)
