@@ -63,6 +63,12 @@ def are_counted(index: Tensor) -> bool:
     return active is not None and isinstance(active.shape_of(index)[0], Deferred)
 
 
+def lengths_in_bounds(owner: str, name: str, lengths: Tensor, most: int, of: str) -> Tensor:
+    """Lengths from 0 to as many as there are `of` something. IndexRangeError as for `in_bounds`."""
+    says = f"{owner}: {name} has {{index}}, expected 0 to {most}, the {of}"
+    return _looked_at(lengths, most + 1, says, negative=False)
+
+
 def exchanges_in_bounds(owner: str, places: Tensor, size: int) -> Tensor:
     """With which of so many rows others are exchanged, counted from 0. IndexRangeError as for `in_bounds`."""
     says = f"{owner}: row {{index}}, counted from 0, is out of range for {{size}} rows"
