@@ -47,7 +47,7 @@ def classes_in_bounds(owner: str, labels: Tensor, scores: Tensor, axis: int, ign
 
 
 def elements_in_bounds(owner: str, index: Tensor, size: int) -> Tensor:
-    """Rows or columns of a sparse matrix's elements, none of which counts from the end. IndexRangeError as for `in_bounds`.
+    """Indices none of which counts from the end, as rows of a sparse matrix's elements. IndexRangeError as for `in_bounds`.
 
     Where the step counts the elements, there may be anything behind the last one, and they are not looked at.
     """
