@@ -151,6 +151,16 @@ def _eigh_work(p: Params) -> Work:
     return Work(_product(p, "batch", "size", "size", "size") * 20)
 
 
+def _pinv_work(p: Params) -> Work:
+    """As for eigenvalues, of rows as long as the matrix and what they are rotated by."""
+    few = min(p["rows"], p["cols"])
+    return Work(float(p["batch"] * few * few * (p["rows"] + p["cols"])) * 15)
+
+
+def _form_work(p: Params) -> Work:
+    return Work(_product(p, "batch", "size", "size", "size", "parts", "parts") * 1.5)
+
+
 def _assignment_work(p: Params) -> Work:
     """A guess: searches see few of the rows before they end."""
     return Work(_product(p, "rows", "cols") * min(p["rows"], p["cols"]) / 16)
@@ -282,6 +292,10 @@ KERNEL_FACTS = {
     "first_places": KernelFacts(),
     "assignment": KernelFacts(outputs=2, scratch=True, divisible=_indivisible, work=_assignment_work, fails=True),
     "eigh": KernelFacts(outputs=2, scratch=True, divisible=_indivisible, work=_eigh_work),
+    "pinv": KernelFacts(scratch=True, divisible=_indivisible, work=_pinv_work),
+    "diagonal_form": KernelFacts(
+        outputs=lambda p: 5 * int(p["parts"]), scratch=True, divisible=_indivisible, work=_form_work
+    ),
     "exchanges": KernelFacts(scratch=True, divisible=_indivisible),
     "row_order": KernelFacts(divisible=_indivisible),
     "nonzero": KernelFacts(outputs=3, divisible=_indivisible),

@@ -17,7 +17,7 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, GradientError, GraphcError, LoweringError
 from graphc.ir import Graph, OpDef, Sample, Value, all_ops, get_op, parse, verify
-from graphc.ir.op import Kernel, Structural
+from graphc.ir.op import Alias, Kernel, Structural
 from graphc.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, UNSIGNED, TensorType, numpy_dtype
 from graphc.lower import lower
 from graphc.ops.declared import reference
@@ -335,7 +335,7 @@ def check_special_values(name: str) -> None:
 def _is_elementwise(name: str) -> bool:
     """Whether special values can be put in: an elementwise op of one or two float32 operands, without attributes."""
     definition = get_op(name)
-    if definition.lower is None or isinstance(definition.lower, (Kernel, Structural)):
+    if definition.lower is None or isinstance(definition.lower, (Alias, Kernel, Structural)):
         return False
     if len(definition.operands) not in (1, 2) or definition.attrs:
         return False

@@ -73,7 +73,25 @@ def _looked(function: FunctionType, owner: Any) -> list[_Named]:
     code = function.__code__
     for line, what, help in _found(function, owner):
         once(f"{what} once, when the Cell is compiled, not at every step", loc=_loc(code, line), help=help)
-    return [(named, _weak(holder)) for named, holder in called(function, owner)]
+    later = _called_back(function, owner)
+    return [(named, _weak(holder)) for named, holder in called(function, owner) if id(named) not in later]
+
+
+def _called_back(function: FunctionType, owner: Any) -> set[int]:
+    """The ids of functions that are nothing but the first argument of what steps call back, such as `ops.Custom`."""
+    instructions = [i for i in dis.get_instructions(function.__code__) if i.opname not in ("PUSH_NULL", "CACHE")]
+    given: dict[int, int] = {}
+    read: dict[int, int] = {}
+    for i in range(len(instructions)):
+        chain = _chain(instructions, i)
+        value = _value(function, owner, chain) if chain else None
+        if isinstance(value, FunctionType):
+            read[id(value)] = read.get(id(value), 0) + 1
+        elif isinstance(value, type) and getattr(value, "calls_back", False):
+            argument = _chain(instructions, i + len(chain)) if i + len(chain) < len(instructions) else []
+            held = id(_value(function, owner, argument)) if argument else 0
+            given[held] = given.get(held, 0) + 1
+    return {held for held, count in given.items() if read.get(held) == count}
 
 
 def _weak(x: Any) -> Callable[[], Any]:

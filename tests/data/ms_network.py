@@ -35,6 +35,7 @@ LINES, IMAGES, VOLUMES = array(1, 2, 7), array(1, 2, 5, 6), array(1, 1, 4, 5, 3)
 COLORS = array(1, 2, 4, 5, low=0.0, high=1.0)
 GRID, GRID3 = array(1, 4, 3, 2, low=-1.3, high=1.3), array(1, 2, 3, 2, 3, low=-1.3, high=1.3)
 ROWS, OTHERS, THIRDS = array(4, 5), array(4, 5, seed=1), array(4, 5, seed=2)
+TURNED = float32([0.0, 0.0, 1.0, 1.0], [0.8, 0.9, 0.2, 0.1])
 BOXES = float32([0.1, 0.2, 0.8, 0.9], [0.9, 0.1, 0.2, 1.2], [0.4, 0.4, 0.4, 0.4])
 REGIONS = float32([0, 0.5, 0.3, 4.2, 3.7], [0, 1.2, 2.1, 2.0, 2.4])
 PIXELS = float32([2, 3, 7, 9], [10, 2, 14, 12], [1, 1, 5, 6])
@@ -179,6 +180,9 @@ CASES: dict[str, tuple[Any, ...]] = {
     "P.AffineGrid(True)(a, (2, 3, 4, 1))": (array(2, 2, 3),),
     "!ops.crop_and_resize(a, b, c, (3, 4))": (array(1, 5, 6, 2), BOXES, int32(0, 0, 0)),
     "!ops.crop_and_resize(a, b, c, (3, 1), 'nearest', 0.5)": (array(1, 5, 6, 2), BOXES, int32(0, 0, 0)),
+    "!ops.crop_and_resize(a, b, c, (7, 9), 'nearest', 0.5)": (array(2, 5, 6, 1), TURNED, int32(0, 1)),
+    "!ops.crop_and_resize(a, b, c, (7, 9), 'bilinear_v2')": (array(2, 5, 6, 1), TURNED, int32(0, 1)),
+    "!ops.crop_and_resize(a, b, c, (3, 1), 'bilinear_v2')": (array(1, 5, 6, 2), BOXES, int32(0, 0, 0)),
     "!P.ROIAlign(2, 3, 0.75)(a, b)": (IMAGES, REGIONS),
     "!P.ROIAlign(2, 3, 1.0, 1, 0)(a, b)": (IMAGES, REGIONS),
     "!P.HSVToRGB()(a)": (array(1, 3, 5, 3, low=0.0),),

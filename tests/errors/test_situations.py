@@ -387,6 +387,30 @@ def test_what_is_done_once_is_said_once(caplog):
     assert said(caplog, cell(plain), X) == []
 
 
+def drawn(x):
+    return (x + np.random.rand(*x.shape)).astype(np.float32)
+
+
+def test_what_a_step_calls_back_is_done_at_every_step(caplog):
+    """Whatever the function is given to under, and not if it is called beside that."""
+
+    def back(self, x):
+        return ops.Custom(drawn, lambda a: a, lambda a: a)(x)
+
+    def row(x):
+        return ops.PyFunc(drawn, [x.dtype], [x.shape], [x.dtype], [x.shape], False)(x)[0]
+
+    def mapped(self, x):
+        return ops.vmap(row)(x)
+
+    def beside(self, x):
+        return ops.Custom(drawn, lambda a: a, lambda a: a)(x) + drawn(np.ones(3))
+
+    assert said(caplog, cell(back), X) == []
+    assert said(caplog, cell(mapped), Tensor(np.ones((2, 3), np.float32))) == []
+    assert ["np.random.rand is called once" in f for f in said(caplog, cell(beside), X)] == [True]
+
+
 def test_items_that_are_set_once(caplog):
     """By whatever statement, in the methods that construct calls, too; what the call has made itself is its own."""
 
@@ -486,5 +510,9 @@ def test_pynative_mode():
     graphc.set_context(mode=graphc.PYNATIVE_MODE)
     try:
         refused(lambda: cell(lambda self, x: x.reshape(7))(X), "GC103", "shape (7,) needs 7", ValueError)
+        far = Tensor([0, 7])
+        says = "gather: index 7 is out of range for a size of"
+        refused(lambda: cell(lambda self, x, i: ops.gather(x, i, 0))(X, far), "GC100", says, IndexError)
+        refused(lambda: cell(lambda self, x, i: x[i])(X, far), "GC100", says.removeprefix("gather: "), IndexError)
     finally:
         graphc.set_context(mode=graphc.GRAPH_MODE)

@@ -44,6 +44,9 @@ REFUSED = {
     "NLLLoss: logits are .* expected floats": lambda: ops.NLLLoss()(Tensor([[1]]), Tensor([0], "int32"), ROW[:1]),
     "pad: padding must come in pairs": lambda: ops.pad(CUBE, (1, 1, 1), "reflect"),
     "mirror_pad: paddings have the shape": lambda: ops.mirror_pad(CUBE, ((1, 1),), "REFLECT"),
+    "crop_and_resize: index -1 is out of range for a size of 1": lambda: ops.crop_and_resize(
+        CUBE[None], CUBE[:1, 0], Tensor([-1], "int32"), (2, 2)
+    ),
     "resize: size must be an int": lambda: ops.ResizeNearestNeighborV2()(CUBE[None], 2.5),
     "arange: .* must be finite": lambda: mint.arange(float("nan")),
     "scalar_cast: nan is no int64": lambda: ops.scalar_cast(float("nan"), "int64"),

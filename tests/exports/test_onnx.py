@@ -34,7 +34,7 @@ from graphc.ops.declared import reference  # noqa: E402
 REFUSED = {
     "AllGatherStart", "AllGatherWait", "AllReduceStart", "AllReduceWait", "AllToAllStart", "AllToAllWait",
     "ReduceScatterStart", "ReduceScatterWait",
-    "AppendLog", "Assignment", "Atan2", "Betainc", "Complex", "Conj", "CsrMatMul", "Eig", "Eigh",
+    "AppendLog", "Assignment", "Atan2", "Betainc", "Complex", "Conj", "CsrMatMul", "DiagonalForm", "Eig", "Eigh",
     "EighComplex", "Erfc", "Erfinv", "FFT", "MatrixLogarithm",
     "GammaPath", "GammaSlope",
     "IRFFT", "RFFT", "Igamma",

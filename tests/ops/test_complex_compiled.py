@@ -297,6 +297,15 @@ def test_loops_of_rows_are_scans():
     np.testing.assert_allclose(step(Tensor(z)).asnumpy(), y, rtol=1e-10)
 
 
+def test_constants_without_axes_have_none():
+    class Chosen(nn.Cell):
+        def construct(self, x, z):
+            return ops.select(x == 0, 2.0, z)
+
+    made = [Chosen()(Tensor(x), Tensor(np.complex64(3))) for x in np.float32([0, 1])]
+    assert [(complex(y), y.shape) for y in made] == [(2, ()), (3, ())]
+
+
 def test_inputs_are_given_back():
     z = cplx(3)
     got = graphc.jit(lambda z: (z, ops.conj(z), Tensor(W[0, 0, :3])))(Tensor(z))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from graphc import Tensor, nn, ops
+from graphc import GraphcError, Tensor, nn, ops
 from graphc.ops.declared.windows import windows
 from tests.data.ms_functions import IMAGES, X, array
 
@@ -27,6 +27,11 @@ from tests.data.ms_functions import IMAGES, X, array
         (lambda x: ops.matrix_set_diag(x, x[:, 0] * 2), X),
         (lambda x: ops.matmul(Tensor(X[:1]), x.T) + ops.matmul(Tensor(X[:1]), x, transpose_b=True) ** 2, X),
         (lambda x: ops.matmul(Tensor(X[:, :1].T), ops.tanh(x)), X),
+        (lambda x: ops.pad(x, (1, 2, 0, 1), "constant", x[0, 0] * 2), X),
+        (lambda x: ops.PadV3()(x, Tensor([1, -1, 0, 2]), x[2, 1]), X),
+        (lambda x: ops.linspace(x[0, 0], x[1, 3], 5), X),
+        (lambda x: ops.logspace(x[0, 0], x[2, 1], 5, 2), X),
+        (lambda x: ops.LogSpace(5, 3)(x[0, 0], 1.5), X),
     ],
 )
 def test_gradients(function, x):
@@ -43,6 +48,26 @@ def test_gradients(function, x):
             moved[at] += step
             ends.append(float(Total()(Tensor(moved))))
         assert got[at] == pytest.approx((ends[1] - ends[0]) / 2e-2, rel=2e-2, abs=5e-3)
+
+
+def test_numbers_of_spaces():
+    """Of tensors the same as of numbers, compiled or not: in float64, rounded once."""
+
+    def spaces(x):
+        return ops.linspace(x[0], x[1], 7), ops.logspace(x[0], x[1], 7), ops.LogSpace(7, 2)(x[0], 3.0)
+
+    class Spaces(nn.Cell):
+        def construct(self, x):
+            return spaces(x)
+
+    x = Tensor(np.array([0.25, 2.0], np.float32))
+    even = np.linspace(0.25, 2, 7), 10 ** np.linspace(0.25, 2, 7), 2 ** np.linspace(0.25, 3, 7)
+    for made in (spaces(x), Spaces()(x)):
+        for got, want in zip(made, even, strict=True):
+            np.testing.assert_array_max_ulp(got.asnumpy(), want.astype(np.float32), 1)
+    for function in (ops.linspace, ops.logspace):
+        with pytest.raises(GraphcError, match=r"space: f32\[2\] is not one number"):
+            function(x, 3.0, 4)
 
 
 def test_what_undoes_what():

@@ -132,6 +132,86 @@ def test_the_gradient_of_a_determinant_that_is_zero(x, dtype):
         np.testing.assert_allclose(got, cofactors(x.astype(np.float64)), atol=20 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_the_second_derivative_of_a_determinant(size, dtype):
+    """Against differences of cofactors, which are polynomials, so that these are exact but for roundings."""
+    wide = np.complex128 if dtype == np.complex128 else np.float64
+    regular = [[2], [[1e-9, 1], [2, 3]], [[1, 2, 3], [4, 5, 6], [7, 8, 10]]][size - 1]
+    x = np.array([np.reshape(regular, (size, size)), *(y for y in SINGULAR if len(y) == size)], wide)
+    x *= 1 + 2j if dtype == np.complex128 else 1
+    by = np.random.default_rng(0).standard_normal((2, *x.shape))
+    by = (by[0] + 1j * by[1] if dtype == np.complex128 else by[0]).astype(dtype)
+    want = np.empty_like(x)
+    for i in np.ndindex(x.shape):
+        step = np.zeros_like(x)
+        step[i] = 1e-3
+        ends = [np.array([cofactors(y) for y in x + sign * step]) for sign in (1, -1)]
+        want[i] = ((ends[0] - ends[1]) * by.conj()).sum() / 2e-3
+
+    def second(x):
+        slopes = ops.grad(lambda x: ops.real(ops.det(x)).sum())
+        return ops.grad(lambda x: ops.real(slopes(x) * Tensor(by)).sum())(x)
+
+    for (got,) in both(second, x.astype(dtype)):
+        np.testing.assert_allclose(got, want.conj(), atol=1e-4 if dtype == np.float32 else 1e-9)
+
+
+@pytest.mark.parametrize(("dtype", "near"), [("complex128", 1e-12), ("complex64", 1e-4)])
+def test_determinants_of_complex_matrices(dtype, near):
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((2, 4, 4)) + 1j * rng.standard_normal((2, 4, 4))
+    det, (sign, size), inverse = np.linalg.det(x), np.linalg.slogdet(x), np.linalg.inv(x).swapaxes(1, 2).conj()
+    for made in both(lambda x: (ops.det(x), *ops.slogdet(x), ops.logdet(x)), x.astype(dtype)):
+        for got, want in zip(made, (det, sign, size, np.log(det)), strict=True):
+            assert got.dtype == dtype
+            np.testing.assert_allclose(got, want, near, near)
+
+    def slopes(x):
+        parts = (
+            lambda x: ops.imag(ops.det(x)),
+            lambda x: ops.real(ops.slogdet(x)[1]) + ops.imag(ops.logdet(x)),
+            lambda x: ops.real(ops.slogdet(x)[0]),
+        )
+        return tuple(ops.grad(lambda x, f=f: f(x).sum())(x) for f in parts)
+
+    factors = 1j * det.conj(), 1 + 1j, -1j * sign.imag
+    for made in both(slopes, x.astype(dtype)):
+        for got, factor in zip(made, factors, strict=True):
+            want = np.reshape(factor, (-1, 1, 1)) * inverse
+            np.testing.assert_allclose(got, want, atol=10 * near)
+
+
+def test_complex_determinants_at_the_ends():
+    for sign, size in both(ops.slogdet, np.ones((2, 2), np.complex64)):
+        assert (complex(sign), complex(size)) == (0, -np.inf)
+    for empty in both(lambda x: (ops.det(x), *ops.slogdet(x)), np.zeros((3, 0, 0), np.complex64)):
+        assert [y.tolist() for y in empty] == [[1] * 3, [1] * 3, [0] * 3]
+
+
+#: Of permutations of three: 1, -1, or 0 where it is none.
+SIGNS = np.array([[[(i - j) * (j - k) * (k - i) / 2 for k in range(3)] for j in range(3)] for i in range(3)])
+
+
+def test_the_third_derivative_of_a_determinant():
+    """By an inverse: of regular matrices right, of others not finite."""
+    x, *by = np.random.default_rng(5).standard_normal((3, 3, 3))
+
+    def second(x):
+        slopes = ops.grad(lambda x: ops.det(x))
+        return ops.grad(lambda x: (slopes(x) * Tensor(by[0])).sum())(x)
+
+    def third(x):
+        return ops.grad(lambda x: (second(x) * Tensor(by[1])).sum())(x)
+
+    # Of three rows it is the same everywhere: of a permutation the sign.
+    want = np.einsum("iab,jcd,ac,bd->ij", SIGNS, SIGNS, *by)
+    for (got,) in both(third, x):
+        np.testing.assert_allclose(got, want, atol=1e-12)
+    for (got,) in both(third, np.ones((3, 3))):
+        assert not np.isfinite(got).any()
+
+
 def test_singular_matrices():
     ones = np.ones((2, 2), np.float32)
     x = np.stack([ones, np.eye(2, dtype=np.float32)])

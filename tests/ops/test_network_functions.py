@@ -264,31 +264,48 @@ def test_ctc_is_one_loop_of_any_length():
 def test_ctc_of_lengths_and_classes_out_of_range():
     x = Tensor(np.log(np.full((4, 5, 3), 1 / 3, np.float32)))
     targets = Tensor(int32([1, 2], [1, 1], [7, 0], [1, 9], [1, 2]))
-    given, wanted = Tensor(int32(4, 0, 4, 4, 5)), Tensor(int32(2, 0, 2, 1, 2))
+    given, wanted = Tensor(int32(4, 0, 4, 4, 4)), Tensor(int32(2, 0, 0, 1, 2))
     loss = Of(lambda *xs: ops.ctc_loss(*xs, 0, "none")[0])(x, targets, given, wanted).asnumpy()
-    # 4 steps of three equal classes, 12 ways to say "1 2", 10 to say "1"; nothing says nothing.
+    # 4 steps of three equal classes, 12 ways to say "1 2", 10 to say "1"; nothing says nothing. Behind a target is anything.
     ways = [sum(said == w for said in SAID) for w in ((1, 2), (1,))]
-    np.testing.assert_allclose(
-        loss, [np.log(81 / ways[0]), 0, np.nan, np.log(81 / ways[1]), np.nan], rtol=1e-5, atol=1e-6
-    )
+    exact = np.log(81 / np.array([*ways, ways[0]]))
+    np.testing.assert_allclose(loss, [exact[0], 0, np.log(81), *exact[1:]], rtol=1e-5, atol=1e-6)
     with pytest.raises(graphc.ShapeError, match="ctc_loss: log_probs are"):
         ops.ctc_loss(x, targets, Tensor(int32(1)), wanted)
     for lengths, words in (
-        ((given, wanted), r"input_lengths\[4\] is 5, expected 0 to 4, the steps of log_probs"),
-        ((Tensor(int32(4, -1, 4, 4, 4)), wanted), r"input_lengths\[1\] is -1, expected 0 to 4"),
-        (
-            (Tensor(int32(4, 0, 4, 4, 4)), Tensor(int32(2, 0, 3, 1, 2))),
-            r"target_lengths\[2\] is 3, expected 0 to 2, the columns",
-        ),
+        ((int32(4, 0, 4, 4, 5), wanted), "input_lengths has 5, expected 0 to 4, the steps of log_probs"),
+        ((int32(4, -1, 4, 4, 4), wanted), "input_lengths has -1, expected 0 to 4"),
+        ((given, int32(2, 0, 3, 1, 2)), "target_lengths has 3, expected 0 to 2, the columns"),
+        ((given, int32(2, 0, 1, 1, 2)), "label 7 is out of range for 3 classes"),
     ):
-        with pytest.raises(graphc.ArgumentValueError, match=words):
-            ops.ctc_loss(x, targets, *lengths)
+        lengths = [x if isinstance(x, Tensor) else Tensor(x) for x in lengths]
+        for function in (ops.ctc_loss, Of(lambda *xs: ops.ctc_loss(*xs)[0])):
+            with pytest.raises(ValueError, match=words):
+                function(x, targets, *lengths)
+
+
+def test_ctc_of_blanks_among_labels():
+    """As of any class; the losses are MindSpore's and torch's."""
+    x = np.log(np.random.default_rng(0).dirichlet(np.ones(5), (6, 2))).astype(np.float32)
+    lengths = Tensor(int32(6, 6)), Tensor(int32(3, 3))
+    for targets, losses in (
+        (int32([1, 0, 3], [2, 2, 4]), [5.0267515, 8.671502]),
+        (int32([0, 1, 3], [0, 0, 4]), [5.701478, 8.833579]),
+        (int32([1, 3, 0], [0, 2, 0]), [3.987107, 6.6983266]),
+    ):
+        made = Of(lambda *xs: ops.ctc_loss(*xs, 0, "none")[0])(Tensor(x), Tensor(targets), *lengths)
+        np.testing.assert_allclose(made.asnumpy(), losses, rtol=2e-6)
+
+
+def test_ctc_of_other_shapes():
+    x, targets = Tensor(np.log(np.full((4, 5, 3), 1 / 3, np.float32))), Tensor(np.ones((5, 2), np.int32))
+    given, wanted = Tensor(int32(4, 4, 4, 4, 4)), Tensor(int32(1, 1, 1, 1, 1))
     with pytest.raises(graphc.ShapeError, match="make them rows of a matrix"):
         ops.ctc_loss(x, targets.reshape(-1), given, wanted)
     with pytest.raises(graphc.ArgumentValueError, match="blank must be one of 3"):
         nn.CTCLoss(3)(x, targets, given, wanted)
-    alone = nn.CTCLoss(reduction="none")(x[:, 0], targets[0], Tensor(int32(4)), Tensor(int32(2)))
-    assert float(alone) == pytest.approx(float(loss[0]), rel=1e-6)
+    alone = nn.CTCLoss(reduction="none")(x[:, 0], Tensor(int32(1, 2)), Tensor(int32(4)), Tensor(int32(2)))
+    assert float(alone) == pytest.approx(np.log(81 / sum(said == (1, 2) for said in SAID)), rel=1e-6)
 
 
 def said(path):
@@ -395,7 +412,6 @@ CTC_OF_LOGITS = {
     "filled up with blanks": ((INDICES, [0, 1, 4, 3, 4, 4], [6, 6]), [6.6559, 7.80289]),
     "filled up with what is no class": ((INDICES, [0, 1, -1, 3, 7, -1], [6, 6]), [6.6559, 7.80289]),
     "of several lengths": (([[0, 0], [0, 1], [1, 0]], [0, 1, 2], [6, 6]), [6.6559, 6.83974]),
-    "a class behind a blank": ((INDICES, [0, 4, 2, 3, 3, 1], [6, 6]), [np.nan, 6.2663]),
 }
 LOGITS = Tensor(np.random.default_rng(0).standard_normal((6, 2, 5)).astype(np.float32))
 
@@ -410,6 +426,14 @@ def test_ctc_of_logits(case):
     np.testing.assert_allclose(compiled[0].asnumpy(), loss.asnumpy().sum(), rtol=1e-6)
     if np.isfinite(expected).all():
         np.testing.assert_allclose(compiled[1].asnumpy(), gradient.asnumpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("values", [[0, 4, 2, 3, 3, 1], [0, 9, 2, 3, 3, 1], [0, 1, 2, 3, -1, 1]])
+def test_ctc_of_classes_behind_what_is_none(values):
+    given = (Tensor(np.array(INDICES)), Tensor(int32(*values)), Tensor(int32(6, 6)))
+    for function in (ops.CTCLoss(), Of(lambda *xs: ops.CTCLoss()(*xs)[0])):
+        with pytest.raises(ValueError, match="CTCLoss: the labels of a sequence have a class behind one that is none"):
+            function(LOGITS, *given)
 
 
 def test_ctc_of_logits_of_other_shapes():

@@ -152,6 +152,51 @@ def test_no_element_stands_in_another_row(mode, name, place):
         array(Whole(name)(x, Tensor(DENSE)))
 
 
+class Rows(nn.Cell):
+    """A product with what is made of parts, and what stands at their places."""
+
+    def construct(self, indptr, indices, values, wide):
+        made = CSRTensor(indptr, indices, values, (3, 4))
+        return made.mm(wide), ops.csr_gather(indptr, indices, wide.T, (3, 4))
+
+
+@pytest.mark.parametrize("index", ["int16", "int32", "int64"])
+@pytest.mark.parametrize(
+    ("indptr", "indices", "error"),
+    [
+        ([0, 2, 2, 3], [0, 3, 1], None),
+        ([0, 2, 1, 3], [0, 3, 1], ValueError),
+        ([0, 1, 2, 2], [0, 3, 1], ValueError),
+        ([0, 2, 2, 4], [0, 3, 1], ValueError),
+        ([1, 2, 2, 3], [0, 3, 1], ValueError),
+        ([-1, 2, 2, 3], [0, 3, 1], ValueError),
+        ([0, 2, 2, 3], [0, 4, 1], IndexError),
+        ([0, 2, 2, 3], [0, -1, 1], IndexError),
+    ],
+)
+def test_rows_begin_where_they_can(mode, index, indptr, indices, error):
+    """MindSpore takes anything, and reads there."""
+    if mode == "compiled" and index != "int32":
+        return
+    places = [Tensor(np.array(x, index)) for x in (indptr, indices)]
+    values, wide = np.array([1, -2, 3], np.float32), Tensor(WIDE)
+    if error is None:
+        product, gathered = Rows()(*places, Tensor(values), wide)
+        exact = scipy.sparse.csr_matrix((values, indices, indptr), (3, 4))
+        np.testing.assert_allclose(product.asnumpy(), exact @ WIDE, rtol=1e-6)
+        np.testing.assert_array_equal(gathered.asnumpy(), WIDE.T[[0, 0, 2], indices])
+        return
+    says = (
+        "indptr must begin with 0, never fall and end with 3"
+        if error is ValueError
+        else "index -?[0-9] is out of range"
+    )
+    with pytest.raises(error, match=says):
+        Rows()(*places, Tensor(values), wide)
+    with pytest.raises(error, match=f"csr_gather: {says}"):
+        ops.csr_gather(*places, wide.T, (3, 4))
+
+
 # ---- sizes that are counted
 
 

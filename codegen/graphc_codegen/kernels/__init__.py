@@ -21,6 +21,7 @@ from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.conv.pairing import PAIR_CHANNELS
 from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
+from graphc_codegen.kernels.diagonal_form import DIAGONAL_FORM
 from graphc_codegen.kernels.eigh import EIGH
 from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
 from graphc_codegen.kernels.exchanges import EXCHANGES, ROW_ORDER
@@ -34,6 +35,7 @@ from graphc_codegen.kernels.lu import LU, LU_SOLVE
 from graphc_codegen.kernels.narrow import has_halves, on_halves
 from graphc_codegen.kernels.nonzero import NONZERO
 from graphc_codegen.kernels.partial_sort import PARTIAL_ARGSORT
+from graphc_codegen.kernels.pinv import PINV
 from graphc_codegen.kernels.pool.average import AVG_POOL, AVG_POOL_GRAD
 from graphc_codegen.kernels.pool.maximum import MAX_POOL, MAX_POOL_GRAD
 from graphc_codegen.kernels.running import CUMEXTREMUM, CUMPROD, RECURRENCE
@@ -106,6 +108,8 @@ EMITTERS: dict[str, Emitter] = {
     "first_places": FIRST_PLACES,
     "assignment": ASSIGNMENT,
     "eigh": EIGH,
+    "pinv": PINV,
+    "diagonal_form": DIAGONAL_FORM,
     "exchanges": EXCHANGES,
     "row_order": ROW_ORDER,
     "nonzero": NONZERO,

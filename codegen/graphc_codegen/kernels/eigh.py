@@ -1,36 +1,30 @@
-"""Eigenvalues of symmetric matrices by one-sided rotations of rows (Hestenes, 1958), in float64.
+"""Eigenvalues of symmetric matrices by one-sided rotations of rows, in float64.
 
 Twice the identity is added to a matrix whose eigenvalues lie in [-1, 1], so that all are between 1 and 3: rows that rotations
-have made orthogonal are the vectors then, and as long as their eigenvalues. What is read of a row lies in a row.
+have made orthogonal are the vectors then, and as long as their eigenvalues.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.vectors import across
-from graphc_codegen.literals import literal
-from graphc_codegen.writer import Writer, vec
-
-_INFINITY = "0x7FF0000000000000"
-#: Rows stand a multiple of so many elements apart, in whole vectors of any width.
-_STEP = 16
-#: More sweeps than any matrix needs: each squares what is left to do.
-_SWEEPS = 60
-
-
-def _wide(size: int) -> int:
-    return -(-size // _STEP) * _STEP
-
-
-def _tolerance(size: int) -> float:
-    """The cosine of two rows that counts as zero: a little more than roundings make of it."""
-    return float(np.finfo(np.float64).eps * max(10, 2 * size**0.5))
+from graphc_codegen.kernels.rotations import (
+    INFINITY,
+    NAN,
+    chosen,
+    length_of,
+    make_orthogonal,
+    of,
+    over_vectors,
+    size_of,
+    wide,
+)
+from graphc_codegen.writer import Writer
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -39,7 +33,7 @@ def operands(p: Params) -> tuple[Operand, ...]:
     count = p["batch"] * size
     return (
         Operand(p["dtype"], count * size, "in"),
-        Operand("float64", (size + 1) * _wide(size), "out"),
+        Operand("float64", (size + 1) * wide(size), "out"),
         Operand(p["dtype"], count, "out"),
         Operand(p["dtype"], count * size, "out"),
     )
@@ -59,7 +53,7 @@ class _Matrix(NamedTuple):
     turned: str
 
     def row(self, i: str | int) -> str:
-        return self.w.at(self.rows, self.w.mul(i, _wide(self.size)))
+        return self.w.at(self.rows, self.w.mul(i, wide(self.size)))
 
     def double(self, place: str) -> str:
         read = self.w.load(place, self.type)
@@ -82,7 +76,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         def one(o: str | int) -> None:
             square, line = w.mul(o, size * size), w.mul(o, size)
-            lengths = w.at(scratch, size * _wide(size))
+            lengths = w.at(scratch, size * wide(size))
             places = w.at(values, line, type), w.at(vectors, square, type)
             _solve(_Matrix(w, size, type, w.at(x, square, type), scratch, lengths, *places, turned), p["lower"])
 
@@ -92,34 +86,28 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 def _solve(m: _Matrix, lower: bool) -> None:
     w, size = m.w, m.size
     scale, total = _take(m, lower)
-    scale = _chosen(w, w.op(f"fcmp oeq double {scale}, 0.0"), "1.0", scale)
+    scale = chosen(w, w.op(f"fcmp oeq double {scale}, 0.0"), "1.0", scale)
 
     def solve() -> None:
         by = w.splat(scale)
 
         def begin(i: str) -> None:
             row = m.row(i)
-            _columns(w, size, lambda j, _: w.vstore(w.binary("fdiv", w.vload(w.at(row, j)), by), w.at(row, j)))
+            over_vectors(w, size, lambda j, _: w.vstore(w.binary("fdiv", w.vload(w.at(row, j)), by), w.at(row, j)))
             place = w.at(row, i)
-            w.store(_of(w, "fadd", w.load(place), "2.0"), place)
+            w.store(of(w, "fadd", w.load(place), "2.0"), place)
 
         w.loop(size, lambda i, _: begin(i))
-        _sweep(m)
-        w.loop(size, lambda i, _: w.store(_length(m, i), w.at(m.lengths, i)))
+        make_orthogonal(w, m.row, size, size, m.turned)
+        w.loop(size, lambda i, _: w.store(length_of(w, m.row(i), size), w.at(m.lengths, i)))
         w.loop(size, lambda k, _: _give(m, k, scale))
 
     def nothing() -> None:
-        nan = "0x7FF8000000000000"
-        w.loop(size, lambda i, _: w.store(nan, w.at(m.values, i, m.type), m.type))
-        w.loop(size * size, lambda i, _: w.store(nan, w.at(m.vectors, i, m.type), m.type))
+        w.loop(size, lambda i, _: w.store(NAN, w.at(m.values, i, m.type), m.type))
+        w.loop(size * size, lambda i, _: w.store(NAN, w.at(m.vectors, i, m.type), m.type))
 
     # Infinite numbers, and those that are none, have no difference.
-    w.either(w.op(f"fcmp ord double {_of(w, 'fsub', total, total)}, 0.0"), solve, nothing)
-
-
-def _columns(w: Writer, size: int, body: Callable[[str, list[str]], Sequence[str] | None], count: int = 0) -> list[str]:
-    """`body` for whole vectors of a row, with `count` sums."""
-    return w.loop(size, body, [(vec("double", w.lanes), w.constant(0.0))] * count, step=w.lanes)
+    w.either(w.op(f"fcmp ord double {of(w, 'fsub', total, total)}, 0.0"), solve, nothing)
 
 
 def _take(m: _Matrix, lower: bool) -> tuple[str, str]:
@@ -128,7 +116,7 @@ def _take(m: _Matrix, lower: bool) -> tuple[str, str]:
 
     def row(i: str, found: list[str]) -> list[str]:
         line = m.row(i)
-        w.loop(_wide(size), lambda j, _: w.vstore(w.constant(0.0), w.at(line, j)), step=w.lanes)
+        w.loop(wide(size), lambda j, _: w.vstore(w.constant(0.0), w.at(line, j)), step=w.lanes)
 
         def one(j: str, sums: list[str]) -> list[str]:
             below = w.op(f"icmp sge i64 {i}, {j}")
@@ -136,95 +124,14 @@ def _take(m: _Matrix, lower: bool) -> tuple[str, str]:
             first, second = (w.op(f"select i1 {below}, i64 {a}, i64 {b}") for a, b in (pair, pair[::-1]))
             value = m.double(w.at(m.x, w.linear((first, size), (second, 1)), m.type))
             w.store(value, w.at(line, j))
-            return [_of(w, "fadd", sums[0], _size(w, value))]
+            return [of(w, "fadd", sums[0], size_of(w, value))]
 
         (made,) = w.loop(size, one, [("double", "0.0")])
-        larger = _chosen(w, w.op(f"fcmp ogt double {made}, {found[0]}"), made, found[0])
-        return [larger, _of(w, "fadd", found[1], made)]
+        larger = chosen(w, w.op(f"fcmp ogt double {made}, {found[0]}"), made, found[0])
+        return [larger, of(w, "fadd", found[1], made)]
 
     largest, total = w.loop(size, row, [("double", "0.0"), ("double", "0.0")])
     return largest, total
-
-
-def _sum(w: Writer, value: str) -> str:
-    """The sum of a vector's lanes."""
-    made = across(w, value, lambda a, b: w.binary("fadd", a, b), "double")
-    return w.op(f"extractelement {vec('double', w.lanes)} {made}, i64 0")
-
-
-def _of(w: Writer, op: str, a: str, b: str) -> str:
-    return w.op(f"{op} double {a}, {b}")
-
-
-def _chosen(w: Writer, condition: str, a: str, b: str) -> str:
-    return w.op(f"select i1 {condition}, double {a}, double {b}")
-
-
-def _size(w: Writer, x: str) -> str:
-    return w.call("llvm.fabs.f64", "double", [("double", x)])
-
-
-def _root(w: Writer, x: str) -> str:
-    return w.call("llvm.sqrt.f64", "double", [("double", x)])
-
-
-def _length(m: _Matrix, i: str) -> str:
-    w, row = m.w, m.row(i)
-
-    def one(j: str, sums: list[str]) -> list[str]:
-        value = w.vload(w.at(row, j))
-        return [w.fma(value, value, sums[0])]
-
-    return _root(w, _sum(w, _columns(w, m.size, one, 1)[0]))
-
-
-def _sweep(m: _Matrix) -> None:
-    """Rotate every pair of rows, again and again, until all are orthogonal."""
-    w, size = m.w, m.size
-    if size == 1:
-        return
-
-    def rest(i: str) -> None:
-        w.turns((w.add(i, 1), size), lambda k, _: _rotate(m, i, k))
-
-    def sweep(left: str) -> str:
-        w.store("0", m.turned, "i8")
-        w.loop(size - 1, lambda i, _: rest(i))
-        more = w.op(f"icmp ne i8 {w.load(m.turned, 'i8')}, 0")
-        return w.op(f"select i1 {more}, i64 {w.op(f'sub i64 {left}, 1')}, i64 0")
-
-    w.until_zero("i64", f"{_SWEEPS}", sweep)
-
-
-def _rotate(m: _Matrix, i: str, k: str) -> None:
-    """Make two rows orthogonal, unless they are."""
-    w, first, second = m.w, m.row(i), m.row(k)
-
-    def products(j: str, sums: list[str]) -> list[str]:
-        a, b = w.vload(w.at(first, j)), w.vload(w.at(second, j))
-        return [w.fma(a, a, sums[0]), w.fma(b, b, sums[1]), w.fma(a, b, sums[2])]
-
-    a, b, both = (_sum(w, x) for x in _columns(w, m.size, products, 3))
-    bound = _of(w, "fmul", _root(w, _of(w, "fmul", a, b)), literal(_tolerance(m.size), "double"))
-
-    def turn() -> None:
-        """By the smaller of the two angles."""
-        w.store("1", m.turned, "i8")
-        away = _of(w, "fdiv", _of(w, "fsub", b, a), _of(w, "fadd", both, both))
-        tangent = _of(w, "fadd", _size(w, away), _root(w, _of(w, "fadd", _of(w, "fmul", away, away), "1.0")))
-        tangent = w.call("llvm.copysign.f64", "double", [("double", _of(w, "fdiv", "1.0", tangent)), ("double", away)])
-        cosine = _of(w, "fdiv", "1.0", _root(w, _of(w, "fadd", _of(w, "fmul", tangent, tangent), "1.0")))
-        c, s = w.splat(cosine), w.splat(_of(w, "fmul", cosine, tangent))
-        back = w.negative(s)
-
-        def one(j: str, _: list[str]) -> None:
-            x, y = w.vload(w.at(first, j)), w.vload(w.at(second, j))
-            w.vstore(w.fma(back, y, w.binary("fmul", c, x)), w.at(first, j))
-            w.vstore(w.fma(s, x, w.binary("fmul", c, y)), w.at(second, j))
-
-        _columns(w, m.size, one)
-
-    w.when(w.op(f"fcmp ogt double {_size(w, both)}, {bound}"), turn)
 
 
 def _give(m: _Matrix, k: str, scale: str) -> None:
@@ -234,30 +141,30 @@ def _give(m: _Matrix, k: str, scale: str) -> None:
     def less(i: str, found: list[str]) -> list[str]:
         length = w.load(w.at(m.lengths, i))
         smaller = w.op(f"fcmp olt double {length}, {found[0]}")
-        return [_chosen(w, smaller, length, found[0]), w.op(f"select i1 {smaller}, i64 {i}, i64 {found[1]}")]
+        return [chosen(w, smaller, length, found[0]), w.op(f"select i1 {smaller}, i64 {i}, i64 {found[1]}")]
 
-    length, at = w.loop(size, less, [("double", _INFINITY), ("i64", "0")])
-    w.store(_INFINITY, w.at(m.lengths, at))
-    m.write(_of(w, "fmul", _of(w, "fsub", length, "2.0"), scale), w.at(m.values, k, m.type))
+    length, at = w.loop(size, less, [("double", INFINITY), ("i64", "0")])
+    w.store(INFINITY, w.at(m.lengths, at))
+    m.write(of(w, "fmul", of(w, "fsub", length, "2.0"), scale), w.at(m.values, k, m.type))
     row = m.row(at)
 
     def larger(j: str, found: list[str]) -> list[str]:
-        value = _size(w, w.load(w.at(row, j)))
-        return [_chosen(w, w.op(f"fcmp ogt double {value}, {found[0]}"), value, found[0])]
+        value = size_of(w, w.load(w.at(row, j)))
+        return [chosen(w, w.op(f"fcmp ogt double {value}, {found[0]}"), value, found[0])]
 
-    half = _of(w, "fmul", w.loop(size, larger, [("double", "0.0")])[0], "0.5")
+    half = of(w, "fmul", w.loop(size, larger, [("double", "0.0")])[0], "0.5")
 
     def first(j: str, found: list[str]) -> list[str]:
         value = w.load(w.at(row, j))
-        none, enough = w.op(f"fcmp oeq double {found[0]}, 0.0"), w.op(f"fcmp oge double {_size(w, value)}, {half}")
-        return [_chosen(w, w.op(f"and i1 {none}, {enough}"), value, found[0])]
+        none, enough = w.op(f"fcmp oeq double {found[0]}, 0.0"), w.op(f"fcmp oge double {size_of(w, value)}, {half}")
+        return [chosen(w, w.op(f"and i1 {none}, {enough}"), value, found[0])]
 
     (sign,) = w.loop(size, first, [("double", "0.0")])
     by = w.call("llvm.copysign.f64", "double", [("double", length), ("double", sign)])
     w.loop(
         size,
         lambda j, _: m.write(
-            _of(w, "fdiv", w.load(w.at(row, j)), by), w.at(m.vectors, w.linear((j, size), (k, 1)), m.type)
+            of(w, "fdiv", w.load(w.at(row, j)), by), w.at(m.vectors, w.linear((j, size), (k, 1)), m.type)
         ),
     )
 

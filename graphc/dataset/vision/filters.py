@@ -21,7 +21,8 @@ class GaussianBlur(ImageTransform):
     """The image convolved with a Gaussian; at the edges it is mirrored.
 
     kernel_size: (width, height) or an int, odd. sigma: its standard deviation along x and y, or one for both; where it is 0 that
-    along y is that along x, which is 0.3 * ((width - 1) / 2 - 1) + 0.8. An image of Pillow's becomes an array.
+    along y is that along x, which is 0.15 width + 0.35. An image of Pillow's becomes an array. Bytes and uint16 are those that
+    OpenCV makes, by whole numbers.
     """
 
     def __init__(self, kernel_size: Any, sigma: Any = None) -> None:
@@ -36,15 +37,40 @@ class GaussianBlur(ImageTransform):
         if any(width % 2 == 0 for width in widths):
             raise ArgumentValueError(f"GaussianBlur: kernel_size must be odd, got {kernel_size!r}", loc=user_loc())
         spreads = [number("GaussianBlur", "sigma", value, 0) for value in sigmas]
-        along_x = spreads[0] or 0.3 * ((widths[0] - 1) * 0.5 - 1) + 0.8
-        self.x, self.y = _gaussian(widths[0], along_x), _gaussian(widths[-1], spreads[-1] or along_x)
+        # MindSpore holds them in float32.
+        along_x = np.float32(spreads[0]) or np.float32(widths[0]) * np.float32(0.15) + np.float32(0.35)
+        along_y = np.float32(spreads[-1]) or along_x
+        self.x, self.y = _gaussian(widths[0], float(along_x)), _gaussian(widths[-1], float(along_y))
 
     def on_array(self, image: Array) -> Array:
+        if image.dtype in (np.uint8, np.uint16):
+            return self._on_whole(image)
         work = image.astype(np.float64 if image.dtype == np.float64 else np.float32)
         return as_dtype(_convolved(_convolved(work, self.x, 1), self.y, 0), image.dtype)
 
+    def _on_whole(self, image: Array) -> Array:
+        """Weights are whole numbers whose sum is 2^8, or 2^16, and the sum of products is rounded once."""
+        bits, wide = 8 * image.itemsize, np.int32 if image.itemsize == 1 else np.int64
+        along_x, along_y = (_in_whole(kernel, bits) for kernel in (self.x, self.y))
+        total = _convolved(_convolved(image.astype(wide), along_x, 1), along_y, 0)
+        total += 1 << (2 * bits - 1)
+        return np.asarray((total >> (2 * bits)).astype(image.dtype))
+
     def on_pil(self, image: Any) -> Any:
         return self.on_array(np.asarray(image))
+
+
+def _in_whole(kernel: Array, bits: int) -> Array:
+    """Symmetric weights as whole numbers: from the ends on, each with what the ones before were rounded off; the middle has the
+    rest.
+    """
+    made, half, error = np.zeros(len(kernel), np.int64), len(kernel) // 2, 0.0
+    for k in range(half):
+        wanted = kernel[k] * (1 << bits) + error
+        made[k] = made[-1 - k] = round(wanted)
+        error = wanted - made[k]
+    made[half] = (1 << bits) - made.sum()
+    return made
 
 
 def _gaussian(size: int, sigma: float) -> Array:

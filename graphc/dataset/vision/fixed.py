@@ -90,7 +90,7 @@ class Rotate(Turning, ByOpenCV):
     """The image turned counterclockwise by so many degrees. Takes many images [..., H, W, C], too.
 
     resample: Inter.NEAREST, BILINEAR, BICUBIC or AREA. expand: the result is large enough for all of the turned image. center:
-    (x, y), by default the middle, without which expand must be False. fill_value: 0 .. 255, or three for RGB, what is outside.
+    (x, y), by default the middle. fill_value: 0 .. 255, or three for RGB, what is outside.
     """
 
     many = True

@@ -247,8 +247,6 @@ class Turning(ImageTransform):
                 raise ArgumentValueError(f"{owner}: center must be (x, y), got {center!r}", loc=user_loc())
             for value in center:
                 number(owner, "center", value)
-        if center is not None and self.expand:
-            raise ArgumentValueError(f"{owner}: expand turns about the middle: center must be None", loc=user_loc())
         self.center, self.fill_value = center, color_of(owner, fill_value)
 
     def turned(self, image: Array, degrees: float) -> Array:
@@ -260,7 +258,7 @@ class RandomRotation(Turning):
     """The image turned counterclockwise by a random angle: of (min, max) degrees, or from -degrees to degrees.
 
     resample: Inter.NEAREST, BILINEAR, BICUBIC or AREA. expand: the result is large enough for all of the turned image. center:
-    (x, y), by default the middle, without which expand must be False. fill_value: 0 .. 255, or three for RGB, what is outside.
+    (x, y), by default the middle. fill_value: 0 .. 255, or three for RGB, what is outside.
     """
 
     def __init__(

@@ -71,8 +71,8 @@ def _solve(w: Writer, n: View, a: str, b: str, packed: str, order: str) -> str:
     return w.cast(made, n.dtype) if narrow else made
 
 
-@rule("Det")
-def _det(w: Writer, n: View, value: str, *factors: str) -> str:
+@rule("Det", "Cofactors", "CofactorsChange")
+def _made(w: Writer, n: View, value: str, *_: str) -> str:
     return w("Identity", value)
 
 

@@ -19,6 +19,7 @@ from graphc.ops.declared import (  # noqa: F401
     cumulative,
     custom_grad,
     decompositions,
+    determinants,
     distributions,
     eigh,
     elements,

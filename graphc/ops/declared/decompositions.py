@@ -1,10 +1,12 @@
-"""Functions of matrices that need an iteration: eigenvalues, singular values, pseudoinverse, exponential. By NumPy, eager only.
+"""Functions of matrices that need an iteration: eigenvalues, singular values, pseudoinverse, exponential. By NumPy; of them the
+pseudoinverse has a kernel.
 
 All act on the last two axes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +14,11 @@ import numpy as np
 
 from graphc.errors import GradientError, ShapeError
 from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
-from graphc.ir.op import Attrs, Types
+from graphc.ir.lowering import CallBuilder
+from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import COMPLEX, FLOATS
+from graphc.ops.declared import padding
+from graphc.ops.declared.batching import leading
 from graphc.ops.declared.complex import WHOLE, complexes
 from graphc.ops.declared.packages import scipy_part
 from graphc.ops.declared.rules import Array, check_dtype, floats, matrix_product, turned
@@ -263,6 +268,16 @@ def _pinv_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     return [g.Add(g.Sub(second, first), third)]
 
 
+def _pinv_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    x = inputs[0].type
+    *lead, rows, cols = x.shape
+    if x.size:
+        few, many = (-(-n // 16) * 16 for n in sorted((rows, cols)))
+        scratch = k.temp(TensorType("float64", (min(rows, cols) * (few + many + 1) + many,)))
+        sizes = {"batch": math.prod(lead), "rows": rows, "cols": cols, "dtype": x.dtype}
+        k.call("pinv", inputs, (scratch, *outputs), **sizes, **attrs)
+
+
 op(
     "Pinv",
     "x",
@@ -270,6 +285,9 @@ op(
     infer=_pinv_types,
     ref=_pinv,
     grad=_pinv_grad,
+    lower=Kernel(_pinv_lower, _DTYPES),
+    batch=leading,
+    pad=padding.matrices,
     samples=lambda: [
         Sample((floats(4, 3),), {"rtol": 1e-6}, grad=(0,)),
         Sample((floats(2, 3, 5),), {"rtol": 1e-6}, grad=(0,)),

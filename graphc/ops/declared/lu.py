@@ -1,4 +1,4 @@
-"""LU factors with partial pivoting, and what is made of them: solutions of systems, and determinants.
+"""LU factors with partial pivoting, and solutions of systems by them.
 
 Factors count as constants: an op that is given them is given the matrices, too, and it is for these that it has a gradient.
 """
@@ -6,15 +6,13 @@ Factors count as constants: an op that is given them is given the matrices, too,
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from ml_dtypes import finfo
 
 from graphc.errors import ShapeError
 from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
-from graphc.ir.op import NO_GRAD, Alias, Attrs, Kernel, Operands, Types
+from graphc.ir.op import NO_GRAD, Attrs, Kernel, Operands, Types
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import leading
 from graphc.ops.declared.packages import lapack
@@ -195,62 +193,4 @@ op(
     ],
     doc="x with a x = b, or with `transposed` a' x = b, by what LU makes of a, which is not read. Infinities and NaN where a is"
     " singular. The gradient is for a and b",
-)
-
-# ---- determinants
-
-
-def _det_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    value, a, packed, order, sign = types
-    square("Det", "a", a)
-    same_dtype("Det", (value, a, packed, sign))
-    lead = a.shape[:-2]
-    if packed != a or order != TensorType("int32", a.shape[:-1]) or value.shape != lead or sign.shape != lead:
-        raise ShapeError(f"Det: a is {a}, value is {value}, factors are {packed}, {order} and {sign}")
-    return (value,)
-
-
-def _det_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
-    """det a^-T dy, or a^-T dy of the logarithm.
-
-    Where a pivot is zero a small number takes its place: the determinant and its gradient, the cofactors, are polynomials, so
-    what that changes is as small. The product of three of them is still a number.
-    """
-    type = g.type(n.a)
-    size = type.shape[-1]
-    places = np.arange(size, dtype=np.int32)
-    diagonal, packed = g.Equal(g.matrix(places[:, None]), g.matrix(places)), n.packed
-    if not n.log:
-        limits: Any = finfo
-        limits = limits(type.numpy)
-        tiny = min(float(limits.tiny) ** 0.25, float(limits.eps))
-        packed = g.Select(g.LogicalAnd(diagonal, g.Equal(packed, g.like(0.0, dy))), g.like(tiny, dy), packed)
-        flat = g.Reshape(packed, shape=(*type.shape[:-2], size * size))
-        pivots = g.Gather(flat, g.matrix(places * (size + 1)), axis=type.rank - 2)
-        value = g.Mul(n.sign, g.ReduceProd(pivots, axis=(type.rank - 2,), keep_dims=False))
-        dy = g.Mul(dy, g.Det(value, n.a, packed, n.order, n.sign))
-    change = g.Reshape(dy, shape=(*type.shape[:-2], 1, 1))
-    sides = g.Select(diagonal, change, g.like(0.0, dy))
-    return [None, g.SolveLU(n.a, sides, packed, n.order, transposed=True), None, None, None]
-
-
-def _of_determinant(a: Array, log: bool) -> Sample:
-    packed, order, sign = _lu(a)
-    value = sign * np.diagonal(packed, 0, -2, -1).prod(-1)
-    value = np.asarray(np.log(np.abs(value)) if log else value).astype(a.dtype)
-    return Sample((value, a, packed, order, sign), {"log": log})
-
-
-op(
-    "Det",
-    "value a packed order sign",
-    attrs={"log": False},
-    infer=_det_types,
-    ref=lambda value, a, packed, order, sign, log: value.copy(),
-    grad=_det_grad,
-    lower=Alias(),
-    batch=leading,
-    pad=padding.matrices,
-    samples=lambda: [_of_determinant(_regular(2, size=3), False), _of_determinant(_regular(size=4), True)],
-    doc="value, made of what LU makes of a: the determinant, or with `log` the logarithm of its size. The gradient is for a",
 )

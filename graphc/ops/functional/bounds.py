@@ -47,14 +47,26 @@ def classes_in_bounds(owner: str, labels: Tensor, scores: Tensor, axis: int, ign
 
 
 def elements_in_bounds(owner: str, index: Tensor, size: int) -> Tensor:
-    """Rows or columns of a sparse matrix's elements, none of which counts from the end. IndexRangeError as for `in_bounds`.
+    """Indices none of which counts from the end, as rows of a sparse matrix's elements. IndexRangeError as for `in_bounds`.
 
     Where the step counts the elements, there may be anything behind the last one, and they are not looked at.
     """
-    index, active = as_index(index), dispatch.recorder.get()
-    if active is not None and isinstance(active.shape_of(index)[0], Deferred):
+    index = as_index(index)
+    if are_counted(index):
         return index
     return _looked_at(index, size, f"{owner}: index {{index}} is out of range for a size of {{size}}", negative=False)
+
+
+def are_counted(index: Tensor) -> bool:
+    """Whether the step counts how many elements there are."""
+    active = dispatch.recorder.get()
+    return active is not None and isinstance(active.shape_of(index)[0], Deferred)
+
+
+def lengths_in_bounds(owner: str, name: str, lengths: Tensor, most: int, of: str) -> Tensor:
+    """Lengths from 0 to as many as there are `of` something. IndexRangeError as for `in_bounds`."""
+    says = f"{owner}: {name} has {{index}}, expected 0 to {most}, the {of}"
+    return _looked_at(lengths, most + 1, says, negative=False)
 
 
 def exchanges_in_bounds(owner: str, places: Tensor, size: int) -> Tensor:
@@ -66,14 +78,15 @@ def exchanges_in_bounds(owner: str, places: Tensor, size: int) -> Tensor:
 def _looked_at(
     index: Tensor, size: int, says: str, *, negative: bool, ignored: int | None = None, after: tuple[Tensor, ...] = ()
 ) -> Tensor:
-    known = index.array if type(index) is Tensor else None
-    varies = is_compared() or isinstance(size, Deferred)
+    active = dispatch.recorder.get()
+    now = active is None or active.immediate or type(index) is Tensor
+    known, varies = index.array if now else None, is_compared() or isinstance(size, Deferred)
     if known is not None and not varies:
         bad = first_outside(known, size, negative, ignored)
         if bad is not None:
             raise out_of_range(says, bad, size, user_loc())
-        return Tensor.wrap(moved(known, size, negative, ignored))
-    active = dispatch.recorder.get()
+        if type(index) is Tensor:  # Else a gradient may ask for it.
+            return Tensor.wrap(moved(known, size, negative, ignored))
     # Behind the last turn of a length there are others, of which nothing is kept.
     checked = active is None or not active.in_scan
     how: dict[str, Any] = {"negative": negative, "ignored": ignored, "checked": checked, "says": says}

@@ -127,12 +127,19 @@ def range_(start: Any, end: Any = None, step: Any = 1, maxlen: int = 1000000, *,
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
     """`steps` numbers at equal distances from start to end; by default float32, or float64 if one of them is a tensor of that."""
-    number = partial(_number, "linspace")
-    count = number(steps)
+    count = _number("linspace", steps)
     _require_count("linspace", "steps", count)
     if dtype is None and any(isinstance(x, Tensor) and x.tensor_type.dtype == "float64" for x in (start, end)):
         dtype = "float64"
-    name = to_name(dtype) if dtype is not None else "float32"
+    return _spaced("linspace", start, end, count, to_name(dtype) if dtype is not None else "float32")
+
+
+def _spaced(owner: str, start: Any, end: Any, count: int, name: str) -> Tensor:
+    """`count` numbers at equal distances in a dtype. ArgumentTypeError for ends that are no numbers, ShapeError."""
+    number = partial(_number, owner)
+    for x in (start, end):
+        if isinstance(x, Tensor) and x.size != 1:
+            raise ShapeError(f"{owner}: {x.tensor_type} is not one number", loc=user_loc())
     if all(type(x) is Tensor and x.array is not None for x in (start, end) if isinstance(x, Tensor)):
         return Tensor.wrap(np.linspace(number(start), number(end), count).astype(name))
     wide = "float64" if name == "float64" else "float32"
@@ -186,11 +193,11 @@ def tuple_to_array(input_x: Sequence[Number]) -> Tensor:
     return Tensor(list(input_x), "int32" if isinstance(input_x[0], int) else "float32")
 
 
-def logspace(start: float, end: float, steps: int, base: int = 10, *, dtype: Any = float32) -> Tensor:
-    """base to the power of `steps` numbers at equal distances."""
+def logspace(start: Any, end: Any, steps: int, base: int = 10, *, dtype: Any = float32) -> Tensor:
+    """base to the power of `steps` numbers at equal distances; start and end, numbers or tensors of one, have gradients."""
     _require_count("logspace", "steps", steps)
     require_at_least("logspace", "base", base, 0)
-    return cast(Tensor(np.float64(base) ** np.linspace(start, end, steps)), dtype)
+    return cast(call("Pow", Tensor(np.float64(base)), _spaced("logspace", start, end, steps, "float64")), dtype)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.bounds import classes_in_bounds, lengths_in_bounds
 from graphc.ops.functional.control import scan
 from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.create import full
@@ -19,12 +20,10 @@ from graphc.ops.functional.elementwise import (
     equal,
     exp,
     greater,
-    greater_equal,
     less,
     less_equal,
     log,
     logical_and,
-    logical_not,
     maximum,
     mul,
     neg,
@@ -34,7 +33,7 @@ from graphc.ops.functional.elementwise import (
 from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.loss import reduced
-from graphc.ops.functional.reduce import reduce_all, reduce_sum
+from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, transpose
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.state import stop_gradient
@@ -57,36 +56,35 @@ def ctc_loss(
 ) -> tuple[Tensor, Tensor]:
     """(loss, log_alpha): -log of the probability of all alignments (Graves et al., 2006; MindSpore: ops.ctc_loss).
 
-    log_probs: float32 or float64 [T, N, C], logarithms of probabilities; targets: int32 or int64 [N, S], classes other than
-    `blank`; input_lengths and target_lengths: [N], up to T and S. loss: [N], or by `reduction` the sum, or the mean of the losses
+    log_probs: float32 or float64 [T, N, C], logarithms of probabilities; targets: int32 or int64 [N, S], classes up to each
+    length; input_lengths and target_lengths: [N], up to T and S. loss: [N], or by `reduction` the sum, or the mean of the losses
     divided by their target's length. It is inf where a target does not fit its input, or 0 with zero_infinity, without a
-    gradient; NaN for classes out of range, and where only a compiled step knows the lengths for these, too.
+    gradient.
     log_alpha: [N, T, 2 S + 1], which has no gradient; -inf beyond the lengths.
     The gradient for log_probs is that for numbers under a log_softmax: exp(log_probs) less the share of each class.
-    In a compiled step the recursion over T is one loop. Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError.
+    In a compiled step the recursion over T is one loop. Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError;
+    IndexRangeError for lengths and classes out of range, of which only a compiled step knows when it has run.
     """
     x, labels = as_tensor(log_probs, "ctc_loss: log_probs"), as_tensor(targets, "ctc_loss: targets")
     given, wanted = (
         _lengths(name, n) for name, n in (("input_lengths", input_lengths), ("target_lengths", target_lengths))
     )
     _check(x, labels, given, wanted, blank, zero_infinity)
-    steps, n, classes = x.shape
+    steps, n, _ = x.shape
     count = labels.shape[1]
+    given = lengths_in_bounds("ctc_loss", "input_lengths", given, steps, "steps of log_probs")
+    wanted = lengths_in_bounds("ctc_loss", "target_lengths", wanted, count, "columns of targets")
     length = reshape(wanted, (n, 1))
     inside = less(Tensor(np.arange(count, dtype=np.int32)), length)
-    in_range = logical_and(greater_equal(labels, 0), less(labels, classes))
+    labels = classes_in_bounds("ctc_loss", select(inside, labels, blank), x, 2)
     # A normalized distribution has the sum 1: this adds its gradient, and nothing else.
     active = expand_dims(less(Tensor(np.arange(steps, dtype=np.int32)[:, None]), given), 2)
     total = reduce_sum(select(active, exp(x), 0.0), (0, 2))
-    end, every = _alphas(x, select(logical_and(inside, in_range), labels, blank), active, blank)
+    end, every = _alphas(x, labels, active, blank)
     loss = neg(_at_end(end, length))
     impossible = greater(loss, -_NEVER / 2)
     loss = add(loss, sub(total, stop_gradient(total)))
     loss = select(impossible, 0.0 if zero_infinity else float("inf"), loss)
-    sound = logical_and(greater_equal(given, 0), less_equal(given, steps))
-    sound = logical_and(sound, logical_and(greater_equal(wanted, 0), less_equal(wanted, count)))
-    sound = logical_and(sound, _every(logical_not(logical_and(inside, logical_not(in_range)))))
-    loss = select(sound, loss, float("nan"))
     table = stop_gradient(_interleaved(every))
     states = Tensor(np.arange(2 * count + 1, dtype=np.int32))
     seen = logical_and(expand_dims(less_equal(states, mul(length, 2)), 1), transpose(active, (1, 0, 2)))
@@ -94,11 +92,6 @@ def ctc_loss(
     if reduction == "mean":
         loss = div(loss, cast_to(maximum(wanted, 1), x.tensor_type.dtype))
     return reduced("ctc_loss", loss, reduction), table
-
-
-def _every(x: Tensor) -> Tensor:
-    """bool[N] of bool[N, S], also of S = 0."""
-    return reduce_all(x, 1) if x.shape[1] else Tensor(np.ones(x.shape[0], bool))
 
 
 def _lengths(name: str, lengths: Any) -> Tensor:
@@ -126,23 +119,10 @@ def _check(x: Tensor, labels: Tensor, given: Tensor, wanted: Tensor, blank: Any,
             if labels.ndim == 1
             else None,
         )
-    _check_lengths("input_lengths", given, x.shape[0], "steps of log_probs")
-    _check_lengths("target_lengths", wanted, labels.shape[1], "columns of targets")
     if isinstance(blank, bool) or not isinstance(blank, int) or not isinstance(zero_infinity, bool):
         raise ArgumentTypeError("ctc_loss: blank must be an int, zero_infinity a bool", loc=user_loc())
     if not 0 <= blank < x.shape[2]:
         raise ArgumentValueError(f"ctc_loss: blank must be one of {x.shape[2]} classes, got {blank}", loc=user_loc())
-
-
-def _check_lengths(name: str, lengths: Tensor, most: int, of: str) -> None:
-    """ArgumentValueError for one that is out of range, where the values are known."""
-    values = [] if lengths.array is None else lengths.array.tolist()
-    wrong = [(i, v) for i, v in enumerate(values) if not 0 <= v <= most]
-    if wrong:
-        place, value = wrong[0]
-        raise ArgumentValueError(
-            f"ctc_loss: {name}[{place}] is {value}, expected 0 to {most}, the {of}", loc=user_loc()
-        )
 
 
 def _alphas(x: Tensor, labels: Tensor, active: Tensor, blank: int) -> tuple[_States, _States]:
@@ -156,7 +136,7 @@ def _alphas(x: Tensor, labels: Tensor, active: Tensor, blank: int) -> tuple[_Sta
     of_blank = maximum(getitem(x, (slice(None), slice(None), slice(blank, blank + 1))), _NEVER)
     of_labels = maximum(elements_at(x, 2, broadcast_to(expand_dims(labels, 0), (steps, n, count))), _NEVER)
     before = concat([full((n, 1), blank, dtype=labels.dtype), labels], 1)
-    skips = logical_and(not_equal(labels, blank), not_equal(labels, getitem(before, (slice(None), slice(0, count)))))
+    skips = not_equal(labels, getitem(before, (slice(None), slice(0, count))))
     never = Tensor(np.full((n, 1), _NEVER, dtype))
 
     def turn(states: _States, seen: tuple[Tensor, Tensor, Tensor]) -> tuple[_States, _States]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from graphc.arguments import only, refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ops.functional.arithmetic import bias_add, div, round_
+from graphc.ops.functional.arithmetic import bias_add, div, round_, trunc
+from graphc.ops.functional.bounds import elements_in_bounds
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.conv import Pair, convolution
 from graphc.ops.functional.core import cast, cast_to
@@ -25,6 +26,7 @@ from graphc.ops.functional.elementwise import (
     less_equal,
     logical_and,
     maximum,
+    minimum,
     mul,
     sub,
 )
@@ -187,11 +189,12 @@ def crop_and_resize(
     """float32[boxes, h, w, C]: boxes of images [N, H, W, C], each in the size crop_size (h, w) (MindSpore: ops.crop_and_resize).
 
     boxes: float32[boxes, 4], (y1, x1, y2, x2) with 0 and 1 at the middles of the first and last pixels; y1 > y2 turns a box
-    around. box_indices: int32[boxes], which image. method: "bilinear" or "nearest". What lies outside is extrapolation_value.
-    Raises ShapeError, ArgumentTypeError, ArgumentValueError.
+    around. box_indices: int32[boxes], which image. method: "bilinear", "nearest", or "bilinear_v2" of the whole pixels that a box
+    begins and ends in, 1 the end of the last. What lies outside is extrapolation_value, by the last the nearest pixel.
+    Raises ShapeError, ArgumentTypeError, ArgumentValueError; IndexRangeError for images that there are not.
     """
-    if method not in ("bilinear", "nearest"):
-        raise refusal("crop_and_resize", "method", method, "bilinear", "nearest")
+    if method not in ("bilinear", "nearest", "bilinear_v2"):
+        raise refusal("crop_and_resize", "method", method, "bilinear", "nearest", "bilinear_v2")
     if isinstance(extrapolation_value, bool) or not isinstance(extrapolation_value, (int, float)):
         raise ArgumentTypeError("crop_and_resize: extrapolation_value must be a number", loc=user_loc())
     wanted = per_axis("crop_and_resize", "crop_size", crop_size, 2)
@@ -206,20 +209,40 @@ def crop_and_resize(
     sizes = image.shape[1:3]
     corners = cast(boxes, "float32")
     points, inside = [], None
+    places = _places_of_pixels if method == "bilinear_v2" else _places_of_middles
     for axis, (size, count) in enumerate(zip(sizes, wanted, strict=True)):
         begin, end = (getitem(corners, (slice(None), i, None)) for i in (axis, axis + 2))
-        share = Tensor((np.arange(count) / (count - 1) if count > 1 else np.full(1, 0.5)).astype(np.float32))
-        at = mul(add(begin, mul(sub(end, begin), share)), size - 1.0)
+        at = places(begin, end, size, count)
         here = logical_and(greater_equal(at, 0.0), less_equal(at, size - 1.0))
+        # Of two pixels that are as near it is the last.
+        at = floor(add(at, 0.5)) if method == "nearest" else at
         at, here = expand_dims(at, 2 - axis), expand_dims(here, 2 - axis)
         points.append(at)
         inside = here if inside is None else logical_and(inside, here)
     vertical, horizontal = points
     both = [add(vertical, mul(horizontal, 0.0)), add(horizontal, mul(vertical, 0.0))]
-    first = reshape(mul(cast(box_indices, "int32"), math.prod(sizes)), (-1, 1, 1))
+    chosen = elements_in_bounds("crop_and_resize", cast(box_indices, "int32"), image.shape[0])
+    first = reshape(mul(chosen, math.prod(sizes)), (-1, 1, 1))
     made = values_at(rows, first, both, sizes, method == "nearest")
     assert inside is not None
     return select(expand_dims(inside, -1), made, float(extrapolation_value))
+
+
+def _places_of_middles(begin: Tensor, end: Tensor, size: int, count: int) -> Tensor:
+    """[boxes, count]: places at equal distances along an axis, where 0 and 1 are the middles of its first and last pixels."""
+    if count == 1:
+        return mul(mul(add(begin, end), 0.5), size - 1.0)
+    step = div(mul(sub(end, begin), size - 1.0), count - 1.0)
+    return add(mul(begin, size - 1.0), mul(step, Tensor(np.arange(count, dtype=np.float32))))
+
+
+def _places_of_pixels(begin: Tensor, end: Tensor, size: int, count: int) -> Tensor:
+    """[boxes, count]: the middles of equal parts of the pixels from one to another, within the axis."""
+    first, last = (trunc(mul(x, float(size))) for x in (begin, end))
+    pixels = maximum(add(sub(last, first), 1.0), 1.0)
+    share = Tensor(((np.arange(count) + 0.5) / count).astype(np.float32))
+    at = maximum(minimum(sub(mul(pixels, share), 0.5), sub(pixels, 1.0)), 0.0)
+    return minimum(maximum(add(first, at), 0.0), size - 1.0)
 
 
 def roi_align(

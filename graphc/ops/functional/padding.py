@@ -9,22 +9,33 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared import borders
-from graphc.ops.functional.core import Number, call
+from graphc.ops.functional.core import Number, call, cast_to
+from graphc.ops.functional.create import ones_like
 from graphc.ops.functional.joining import concat
-from graphc.ops.functional.shapes import broadcast_to, whole_numbers
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.shapes import broadcast_to, reshape, whole_numbers
 from graphc.ops.functional.slicing import gather, getitem
 from graphc.ops.tensor.tensor import Tensor
 
 
-def bordered(x: Tensor, paddings: Sequence[Sequence[int]], value: Number = 0.0) -> Tensor:
-    """x with (before, after) more elements per axis."""
+def bordered(x: Tensor, paddings: Sequence[Sequence[int]], value: Number | Tensor = 0.0) -> Tensor:
+    """x with (before, after) more elements per axis. value: a number, or a tensor of one, which has a gradient. Raises
+    ArgumentValueError, ShapeError.
+    """
     if any(len(pair) != 2 for pair in paddings):
         raise ArgumentValueError(
             f"pad: padding must come in pairs (before, after), got {paddings}",
             loc=user_loc(),
             help="(1, 1) is one more on both sides of the last axis",
         )
-    return call("Pad", x, paddings=tuple((int(a), int(b)) for a, b in paddings), value=value)
+    ends = tuple((int(a), int(b)) for a, b in paddings)
+    if not isinstance(value, Tensor):
+        return call("Pad", x, paddings=ends, value=value)
+    if value.size != 1:
+        raise ShapeError(f"pad: value is {value.tensor_type}, expected one number", loc=user_loc())
+    inside = call("Pad", ones_like(x, "bool"), paddings=ends, value=False)
+    around = cast_to(reshape(value, ()), x.tensor_type.dtype)
+    return select(inside, call("Pad", x, paddings=ends, value=0), around)
 
 
 def pad(
@@ -144,8 +155,7 @@ def pad_by_axes(x: Tensor, paddings: Any, constant_value: Any, mode: str, paddin
     flat = given if paddings_contiguous else [n for pair in zip(given[:half], given[half:], strict=True) for n in pair]
     if mode != "constant" and constant_value is not None:
         raise ArgumentValueError(f"PadV3: mode {mode!r} has no constant_value", loc=user_loc())
-    value = constant_value.item() if isinstance(constant_value, Tensor) else constant_value
-    return pad(x, tuple(int(n) for n in flat), kinds[mode], value)
+    return pad(x, tuple(int(n) for n in flat), kinds[mode], constant_value)
 
 
 def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:

@@ -7,9 +7,10 @@ import numpy as np
 from graphc.errors import ShapeError, user_loc
 from graphc.ir.types import HALVES, INTEGERS
 from graphc.ops.functional.core import call, cast
-from graphc.ops.functional.create import eye
+from graphc.ops.functional.create import eye, ones, zeros_like
 from graphc.ops.functional.diagonals import diagonal
-from graphc.ops.functional.elementwise import abs_, less, log, mul, neg, sign
+from graphc.ops.functional.elementwise import abs_, atan2, cos, equal, less, log, mul, neg, sin
+from graphc.ops.functional.elementwise import sign as sign_of
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import broadcast_batches
@@ -66,20 +67,30 @@ def inverse(input: Tensor) -> Tensor:
     return solved(input, eye(matrices("inverse", input, complexes=True), dtype=input.dtype))
 
 
-def _pivots(owner: str, x: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-    """The diagonal of the upper factor of square matrices, the sign of the order of rows, and what `Det` is made of."""
-    matrices(owner, x)
-    packed, order, sign = call("LU", x)
-    return diagonal(packed, 0, -2, -1), sign, (x, packed, order, sign)
+def _pivots(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The diagonal of the upper factor of real square matrices, and the sign of the order of rows."""
+    packed, _, sign = call("LU", x)
+    return diagonal(packed, 0, -2, -1), sign
+
+
+def _complex_pivots(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Complex numbers whose product is the determinant of complex square matrices, and the products without each of them."""
+    form = call("DiagonalForm", call("Real", x), call("Imag", x))
+    return call("Complex", *form[4:6]), call("Complex", *form[6:8])
 
 
 @method("det", "matrix_determinant")
 def det(input: Tensor) -> Tensor:
-    """The determinant of square matrices, by LU factors. The gradient is that of the polynomial, the cofactors, also where it is
-    zero.
+    """The determinant of square matrices. The gradient is that of the polynomial, the cofactors, and so is the gradient of this,
+    also where it is zero.
     """
-    pivots, exchanges, factors = _pivots("det", input)
-    return call("Det", mul(reduce_prod(pivots, -1), exchanges), *factors)
+    size = matrices("det", input, complexes=True)
+    if input.tensor_type.is_complex:
+        pivots, without = _complex_pivots(input)
+        value = getitem(mul(pivots, without), (..., 0)) if size else ones(input.shape[:-2], input.dtype)
+        return call("Det", value, input)
+    pivots, exchanges = _pivots(input)
+    return call("Det", mul(reduce_prod(pivots, -1), exchanges), input)
 
 
 matrix_determinant = det
@@ -87,18 +98,38 @@ matrix_determinant = det
 
 @method("slogdet", "log_matrix_determinant")
 def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
-    """(the sign of the determinant, the logarithm of its absolute value); 0 and minus infinity where it is zero."""
-    pivots, exchanges, factors = _pivots("slogdet", input)
-    size = call("Det", reduce_sum(log(abs_(pivots)), -1), *factors, log=True)
-    return mul(reduce_prod(sign(pivots), -1), exchanges), size
+    """(the sign of the determinant, the logarithm of its absolute value); 0 and minus infinity where it is zero.
+
+    Of complex matrices both are complex, the sign the determinant divided by its absolute value.
+    """
+    matrices("slogdet", input, complexes=True)
+    if input.tensor_type.is_complex:
+        size, turn = _complex_log(input)
+        sign = select(equal(size, -np.inf), 0.0, call("Complex", cos(turn), sin(turn)))
+        return sign, call("Complex", size, zeros_like(size))
+    pivots, exchanges = _pivots(input)
+    size = call("Det", reduce_sum(log(abs_(pivots)), -1), input, log=True)
+    return mul(reduce_prod(sign_of(pivots), -1), exchanges), size
 
 
 log_matrix_determinant = slogdet
 
 
+def _complex_log(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The parts of the logarithm of the determinant of complex square matrices, the second within pi; 0 where there is none."""
+    pivots, _ = _complex_pivots(x)
+    re, im = call("Real", pivots), call("Imag", pivots)
+    turn = reduce_sum(atan2(im, re), -1)
+    made = call("Det", call("Complex", reduce_sum(log(abs_(pivots)), -1), atan2(sin(turn), cos(turn))), x, log=True)
+    return call("Real", made), call("Imag", made)
+
+
 @method()
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant: minus infinity for 0, NaN for negative ones."""
+    """The logarithm of the determinant: minus infinity for 0, NaN for negative ones, of complex matrices the complex one."""
+    if input.tensor_type.is_complex:
+        matrices("logdet", input, complexes=True)
+        return call("Complex", *_complex_log(input))
     turned, size = slogdet(input)
     return select(less(turned, 0.0), np.nan, size)
 

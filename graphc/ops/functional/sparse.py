@@ -28,6 +28,7 @@ from graphc.ops.functional.sparse_parts import (
     elements_of,
     flat_places,
     in_order,
+    rows_in_bounds,
     rows_of,
     sparse_to_dense,
     summed,
@@ -105,7 +106,8 @@ class COOTensor(Sparse):
         """The same in rows; in each the elements stand as they did."""
         rows, columns = (cast_to(x, self.indices.tensor_type.dtype) for x in self.within())
         rows, columns, values = in_order(rows, columns, self.values)
-        return CSRTensor(begins_of(rows, self.shape[0]), columns, values, self.shape)
+        made: CSRTensor = CSRTensor.of((begins_of(rows, self.shape[0]), columns, values), self.shape)
+        return made
 
     def coalesce(self) -> COOTensor:
         """The places in order, each once, with the sums of their values; a compiled step counts how many there are."""
@@ -185,7 +187,8 @@ class CSRTensor(Sparse):
     Row i has the `values` from indptr[i] to indptr[i + 1], in the columns that stand there in `indices`; all others are zero.
     indptr [rows + 1], indices [n]: int16, int32 or int64; values: of any dtype, [n], or [n, ...] of a tensor (rows, columns,
     ...). shape: the sizes. Or csr_tensor alone, whose parts are taken. indptr and indices are constants of differentiation.
-    Raises ArgumentTypeError, ArgumentValueError, ShapeError, DTypeError.
+    Raises ArgumentTypeError, ArgumentValueError, ShapeError, DTypeError; IndexRangeError for columns that there are not, and
+    ArgumentValueError unless indptr begins with 0, never falls and ends with n, in a compiled step when it has run.
     """
 
     PARTS = ("indptr", "indices", "values")
@@ -208,6 +211,7 @@ class CSRTensor(Sparse):
                 f"CSRTensor: {said} for shape {sizes}: expected [rows + 1], [n] and [n] with the sizes from the third on",
                 loc=user_loc(),
             )
+        begins, columns = rows_in_bounds("CSRTensor", begins, columns, sizes[1])
         super().__init__((stop_gradient(begins), stop_gradient(columns), held), sizes)
 
     @property
@@ -271,7 +275,7 @@ class CSRTensor(Sparse):
         rows, columns = (cast_to(x, self.indices.tensor_type.dtype) for x in columns_of("csr_mm", met))
         values = gather_nd(made, stack((rows, columns), 1))
         begins = cast_to(begins_of_each(met), self.indptr.tensor_type.dtype)
-        return CSRTensor(begins, columns, values, made.shape)
+        return CSRTensor.of((begins, columns, values), made.shape)
 
     def _product(self, owner: str, dense: Tensor) -> Tensor:
         self.require_matrix(owner)
@@ -309,7 +313,8 @@ class CSRTensor(Sparse):
         """The sum of two matrices with these values."""
         made = self.with_values(own).to_coo() + other.with_values(others).to_coo()
         dtype = pair("csr_add", self.indptr, other.indptr)[0].tensor_type.dtype
-        return CSRTensor(cast_to(begins_of(made.rows, self.shape[0]), dtype), made.columns, made.values, self.shape)
+        begins = cast_to(begins_of(made.rows, self.shape[0]), dtype)
+        return self.with_parts(begins, made.columns, made.values)
 
     def require_matrix(self, owner: str) -> None:
         """ShapeError unless there are two axes."""

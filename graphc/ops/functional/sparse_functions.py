@@ -15,11 +15,18 @@ from graphc.ops.functional.elementwise import add, mul, not_equal
 from graphc.ops.functional.index import gather_nd
 from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.sparse import COOTensor, CSRTensor, require_kind
-from graphc.ops.functional.sparse_parts import begins_of_each, csr_row_softmax, elements_of, in_order, rows_of
+from graphc.ops.functional.sparse_parts import (
+    begins_of_each,
+    csr_row_softmax,
+    elements_of,
+    in_order,
+    rows_in_bounds,
+    rows_of,
+)
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.rows import RowTensor
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 # ---- of dense tensors
 
@@ -39,7 +46,8 @@ def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
     A compiled step counts how many elements these are. Raises ArgumentTypeError, ShapeError.
     """
     indices, values, mask = _held("dense_to_sparse_csr", tensor)
-    return CSRTensor(begins_of_each(mask), indices[:, 1], values, tensor.shape)
+    made: CSRTensor = CSRTensor.of((begins_of_each(mask), indices[:, 1], values), tensor.shape)
+    return made
 
 
 def _held(owner: str, tensor: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -215,11 +223,12 @@ def csr_to_dense(csr_tensor: CSRTensor) -> Tensor:
 
 def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, dense_shape: tuple[int, int]) -> Tensor:
     """[n]: the elements of a dense tensor, which is broadcast to a shape, where a CSRTensor has its values
-    (MindSpore: ops.csr_gather). ShapeError.
+    (MindSpore: ops.csr_gather). ShapeError; what CSRTensor raises for places that there are not.
     """
     if not isinstance(dense_shape, tuple) or len(dense_shape) != 2:
         raise ShapeError(f"csr_gather: dense_shape is {dense_shape!r}, expected two sizes", loc=user_loc())
-    return elements_of("csr_gather", dense, rows_of(indptr, indices), indices, dense_shape)
+    begins, columns = rows_in_bounds("csr_gather", as_tensor(indptr), as_tensor(indices), dense_shape[1])
+    return elements_of("csr_gather", dense, rows_of(begins, columns), columns, dense_shape)
 
 
 def csr_mul(x: CSRTensor, y: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS
-from graphc.ops.functional.bounds import as_index
+from graphc.ops.functional.bounds import are_counted, as_index, elements_in_bounds
 from graphc.ops.functional.core import call, cast_to, real_only
 from graphc.ops.functional.create import ones_like, zeros, zeros_like
 from graphc.ops.functional.cumulative import cumsum
@@ -17,6 +17,7 @@ from graphc.ops.functional.dynamic import places_of
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
+    equal,
     greater_equal,
     less,
     logical_and,
@@ -50,6 +51,24 @@ def require_vector(owner: str, name: str, x: Any, integers: bool = True) -> Tens
 
 
 # ---- rows
+
+
+def rows_in_bounds(owner: str, indptr: Tensor, columns: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """Where rows begin, and the columns of their elements, of which a matrix has so many. IndexRangeError for a column that there
+    is not, ArgumentValueError unless indptr begins with 0, never falls and ends with the number of elements: at once, or when a
+    compiled step has run.
+
+    Where the step counts the elements, there may be anything behind the last one, and nothing is looked at.
+    """
+    if are_counted(columns):
+        return indptr, columns
+    within = elements_in_bounds(owner, columns, width)
+    begins, count = as_index(indptr), columns.shape[0]
+    lengths = sub(getitem(begins, slice(1, None)), getitem(begins, slice(None, -1)))
+    ends = logical_and(equal(getitem(begins, 0), 0), equal(getitem(begins, -1), count))
+    holds = logical_and(reduce_all(greater_equal(lengths, 0)), ends)
+    require(holds, f"{owner}: indptr must begin with 0, never fall and end with {count}, the number of elements")
+    return indptr, cast_to(within, columns.tensor_type.dtype)
 
 
 def rows_of(indptr: Tensor, indices: Tensor) -> Tensor:

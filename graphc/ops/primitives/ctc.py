@@ -6,6 +6,7 @@ import numpy as np
 
 from graphc.errors import ShapeError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.require import require
 from graphc.ops.gradients.reverse import grad
 from graphc.ops.tensor.primitive import Hint, Only, declare
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -17,8 +18,8 @@ def _ctc_of_logits(
     """(loss [N], its gradient for x): connectionist temporal classification of logits [T, N, C], the last class blank.
 
     labels_indices: [L, 2], whose first column says to which of the N sequences a label belongs; labels_values: [L], in their
-    order (MindSpore takes sorted indices). What is no class but the blank ends the labels of a sequence; a class behind that
-    makes its loss NaN, where MindSpore raises an error. sequence_length: [N], up to T. Labels that do not fit have the loss
+    order (MindSpore takes sorted indices). What is no class but the blank ends the labels of a sequence: ArgumentValueError for a
+    class behind that, in a compiled step when it has run. sequence_length: [N], up to T. Labels that do not fit have the loss
     inf, without a gradient.
     """
     logits = as_tensor(x, "CTCLoss: x")
@@ -33,10 +34,10 @@ def _ctc_of_logits(
     known = F.cast(F.logical_and(F.greater_equal(labels, 0), F.less(labels, logits.shape[2] - 1)), "int32")
     inside = F.cumprod(known, 1)
     lengths = F.reduce_sum(inside, 1)
-    torn = F.greater(F.reduce_sum(known, 1), lengths)
+    whole = F.reduce_all(F.equal(F.reduce_sum(known, 1), lengths))
+    require(whole, "CTCLoss: the labels of a sequence have a class behind one that is none, or the blank")
     given = (F.mul(labels, inside), sequence_length, lengths)
-    loss = F.select(torn, float("nan"), _losses(logits, *given))
-    return loss, _gradient(F.stop_gradient(logits), *given)
+    return _losses(logits, *given), _gradient(F.stop_gradient(logits), *given)
 
 
 def _losses(logits: Tensor, labels: Tensor, sequence_length: Tensor, lengths: Tensor) -> Tensor:

@@ -61,6 +61,9 @@ class Custom(Primitive):
     reg_info and other kinds of func_type are refused. Raises ArgumentTypeError, ArgumentValueError.
     """
 
+    #: What a function does that is given to it, it does whenever a step runs.
+    calls_back = True
+
     def __init__(
         self,
         func: Any,
@@ -122,6 +125,9 @@ class PyFunc(Primitive):
     A compiled step calls it back, as with `Custom`; if it is `stateful` each time it is asked for, in order, whether the results
     are used or not. There is no gradient. Raises ArgumentTypeError.
     """
+
+    #: As of `Custom`.
+    calls_back = True
 
     def __init__(
         self,

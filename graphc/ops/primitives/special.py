@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -32,14 +31,7 @@ BlackmanWindow = declare("BlackmanWindow", F.blackman_window, periodic=True, dty
 HammingWindow = declare("HammingWindow", F.hamming_window, periodic=True, alpha=0.54, beta=0.46, dtype=float32)
 
 
-def _log_space(start: Any, end: Any, steps: int, base: int, dtype: Any) -> Tensor:
-    """base to the power of `steps` numbers at equal distances."""
-    if not isinstance(start, Tensor) and not isinstance(end, Tensor):
-        return F.logspace(start, end, steps, base, dtype=dtype)
-    return F.cast(F.pow(float(base), F.linspace(start, end, steps)), dtype)
-
-
-LogSpace = declare("LogSpace", _log_space, steps=10, base=10, dtype=float32)
+LogSpace = declare("LogSpace", F.logspace, steps=10, base=10, dtype=float32)
 
 TrilIndices = declare("TrilIndices", F.tril_indices, row=REQUIRED, col=REQUIRED, offset=0, dtype=int32)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from graphc.ir import Builder, Node, Value
 from graphc.passes.complex_parts.parts import Parts, broadcast, imaginary
 
@@ -193,8 +191,8 @@ def cast(g: Builder, node: Node, x: Parts) -> Parts:
 def constant(g: Builder, node: Node) -> Parts:
     """Two constants, one where all is real."""
     array = node.attrs["value"].array
-    re = g.matrix(np.ascontiguousarray(array.real))
-    return Parts(re, g.matrix(np.ascontiguousarray(array.imag)) if array.imag.any() else None)
+    re = g.matrix(array.real.copy())
+    return Parts(re, g.matrix(array.imag.copy()) if array.imag.any() else None)
 
 
 def fill(g: Builder, node: Node) -> Parts:

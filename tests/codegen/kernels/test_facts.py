@@ -111,6 +111,8 @@ PARAMS: dict[str, dict[str, Any]] = {
     "first_places": {"rows": 4, "size": 40, "count": 10, "dtype": "float32", "descending": False},
     "assignment": {"rows": 5, "cols": 20, "maximize": False},
     "eigh": {"batch": 3, "size": 9, "dtype": "float32", "lower": True},
+    "pinv": {"batch": 3, "rows": 9, "cols": 5, "dtype": "float32", "atol": 0.0, "rtol": 1e-6},
+    "diagonal_form": {"batch": 3, "size": 9, "parts": 2, "dtype": "float32"},
     "exchanges": {"batch": 3, "size": 9},
     "row_order": {"batch": 3, "count": 5, "size": 9},
     "nonzero": {"size": 40, "room": 42},
