@@ -1,0 +1,129 @@
+"""The gradient of a function as a primitive: which operands of a call are the function's, and which flow back through it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, user_loc
+from graphc.ops import functional as F
+from graphc.ops.functional.shapes import whole_numbers
+from graphc.ops.gradients.reverse import ValueAndGrad
+from graphc.ops.tensor.primitive import Hint, Only, declare
+from graphc.ops.tensor.tensor import Tensor
+
+
+def pull(forward: Callable[..., Any], dy: Any, *operands: Tensor) -> Any:
+    """The gradients for the operands of a function whose result has the gradient dy: one alone, several in a tuple.
+
+    dy is a tuple if the function has several results.
+    """
+    positions = 0 if len(operands) == 1 else tuple(range(len(operands)))
+    return ValueAndGrad(positions, sens_param=True)(forward)(*operands, dy)
+
+
+def pulled(
+    name: str,
+    takes: str,
+    of: str,
+    forward: Callable[..., Any],
+    doc: str,
+    *,
+    flows: str = "dy",
+    known: str = "",
+    shape: Callable[..., Any] | None = None,
+    **attrs: Any,
+) -> type[Any]:
+    """A primitive that gives the gradient of `forward` for its operands `of`, one or several names with spaces between.
+
+    takes: the names of what a call is given, in order; "name?" may be missing, and is None then. Of these, and of the attributes,
+    `forward` gets by name what it has parameters for. flows: those that flow into its results. known: those of which forward
+    takes the values, as tuples of integers. An operand that is not among `takes` counts for nothing but its shape: what is given
+    as `<name>_shape`, or what `shape` makes of the values that it has parameters for. A call raises ArgumentTypeError where a
+    tensor is something else, and what `forward` raises.
+    """
+    names, wanted, inflow = [n.rstrip("?") for n in takes.split()], of.split(), flows.split()
+    signature = inspect.Signature([*map(_parameter, takes.split()), *map(_attribute, _given(attrs))])
+    steps = _Steps(forward, wanted)
+
+    def gradient(*operands: Any, **others: Any) -> Any:
+        bound = signature.bind(*operands, **others)
+        bound.apply_defaults()
+        values = bound.arguments
+        for n in {*inflow, *wanted} & {*names}:
+            if not isinstance(values[n], Tensor):
+                raise ArgumentTypeError(f"{name}: {n} must be a Tensor, got {type(values[n]).__name__}", loc=user_loc())
+        values |= {n: _numbers(values[n]) for n in known.split()}
+        dy = [values[n] for n in inflow]
+        start = [values[n] if n in values else _zeros(name, n, values, shape, dy[0].dtype) for n in wanted]
+        fixed = {k: v for k, v in _of(forward, values).items() if k not in wanted}
+        step, others_given = steps.of(fixed)
+        positions = 0 if len(wanted) == 1 else tuple(range(len(wanted)))
+        back = ValueAndGrad(positions, sens_param=True)(step)
+        return back(*start, *others_given, dy[0] if len(dy) == 1 else tuple(dy))
+
+    gradient.__signature__ = signature  # type: ignore[attr-defined]
+    return declare(name, gradient, doc, **attrs)
+
+
+class _Steps:
+    """The forward function by what of its arguments is no tensor: the same one again for the same values, so that an eager
+    call finds what was compiled for it."""
+
+    #: So many are kept.
+    LIMIT = 64
+
+    def __init__(self, forward: Callable[..., Any], wanted: Sequence[str]) -> None:
+        self.forward, self.wanted = forward, wanted
+        self.made: dict[Any, Callable[..., Any]] = {}
+
+    def of(self, fixed: Mapping[str, Any]) -> tuple[Callable[..., Any], list[Tensor]]:
+        """(a function of the tensors: those that move, then the others; these others)."""
+        others = {k: v for k, v in fixed.items() if isinstance(v, Tensor)}
+        plain = {k: v for k, v in fixed.items() if k not in others}
+        names = (*self.wanted, *others)
+
+        def at(*tensors: Tensor) -> Any:
+            return self.forward(**dict(zip(names, tensors, strict=True)), **plain)
+
+        key = (names, repr(plain))
+        if key not in self.made and len(self.made) >= self.LIMIT:
+            self.made.clear()
+        return self.made.setdefault(key, at), list(others.values())
+
+
+def _given(attrs: Mapping[str, Any]) -> list[str]:
+    """The attributes that a primitive gives to its function."""
+    return [n for n, default in attrs.items() if not isinstance(default, (Only, Hint))]
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    default = None if name.endswith("?") else inspect.Parameter.empty
+    return inspect.Parameter(name.rstrip("?"), inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
+
+
+def _attribute(name: str) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
+
+
+def _numbers(value: Any) -> Any:
+    """The numbers of a tensor that is known, as tuples; anything else as it is."""
+    if isinstance(value, Tensor) and value.array is not None:
+        return _numbers(value.array.tolist())
+    return tuple(map(_numbers, value)) if isinstance(value, (tuple, list)) else value
+
+
+def _of(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values that a function has parameters for."""
+    known = inspect.signature(function).parameters
+    return {k: v for k, v in values.items() if k in known}
+
+
+def _zeros(owner: str, name: str, values: Mapping[str, Any], shape: Callable[..., Any] | None, dtype: Any) -> Tensor:
+    """What stands for an operand of which the shape alone counts."""
+    if shape is not None:
+        sizes = tuple(shape(**_of(shape, values)))
+    else:
+        sizes = whole_numbers(owner, f"{name}_shape", values[f"{name}_shape"])
+    return F.zeros(sizes, dtype)
