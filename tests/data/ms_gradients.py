@@ -35,7 +35,8 @@ BiasAddGrad() | g(2, 3)
 CdistGrad(2.0) | g(2, 3), f(2, 4), f(3, 4), Cdist(2.0)(f(2, 4), f(3, 4))
 CdistGrad(1.0) | g(2, 3), f(2, 4), f(3, 4), Cdist(1.0)(f(2, 4), f(3, 4))
 CdistGrad(3.0) | g(2, 3), f(2, 4), f(3, 4), Cdist(3.0)(f(2, 4), f(3, 4))
-CdistGrad(0.5) | g(2, 3), f(2, 4), p(3, 4), Cdist(0.5)(f(2, 4), p(3, 4))
+CdistGrad(1.5) | g(2, 3), f(2, 4), p(3, 4), Cdist(1.5)(f(2, 4), p(3, 4))
+CdistGrad(0.0) | g(2, 3), f(2, 4), p(3, 4), Cdist(0.0)(f(2, 4), p(3, 4))
 CdistGrad(inf) | g(2, 2, 3), f(2, 2, 4), p(2, 3, 4), Cdist(inf)(f(2, 2, 4), p(2, 3, 4))
 ConcatOffset(2, 0) | (f(2, 3), f(4, 3))
 ConcatOffset(3, -1) | (f(2, 3), f(2, 4), f(2, 1))
@@ -79,6 +80,7 @@ LstsqV2Grad() | g(3, 2), tall(4, 3), f(4, 2)
 LstsqV2Grad() | g(3, 1).astype("float64"), tall(4, 3).astype("float64"), f(4, 1).astype("float64")
 LuUnpackGrad(True, True) | g(3, 3), f(3, 3), f(3, 3)
 LuUnpackGrad(True, True) | g(2, 4, 3), f(2, 3, 3), f(2, 4, 3)
+LuUnpackGrad(False, True) | g(3, 3), f(3, 3), f(3, 3)
 LuUnpackGrad(True, False) | g(3, 3), f(3, 5), f(3, 5)
 MaskedSelectGrad() | f(2, 3), truth(2, 3), g(3)
 MaskedSelectGrad() | f(2, 3), truth(3), g(4)
@@ -125,6 +127,7 @@ PadV3Grad("edge") | g(1, 1, 4, 4, 4), l(1, 1, 1, 0, 0, 1)
 PdistGrad(2.0) | g(6), f(4, 3), Pdist(2.0)(f(4, 3))
 PdistGrad(1.0) | g(6), f(4, 3), Pdist(1.0)(f(4, 3))
 PdistGrad(3.0) | g(6), f(4, 3), Pdist(3.0)(f(4, 3))
+PdistGrad(0.5) | g(6), f(4, 3), Pdist(0.5)(f(4, 3))
 PdistGrad(0.0) | g(6), f(4, 3), Pdist(0.0)(f(4, 3))
 PdistGrad(inf) | g(6), f(4, 3), Pdist(inf)(f(4, 3))
 PSROIPoolingGrad((4, 4), 1.0, 2, 2) | g(2, 2, 2, 2), f(1, 5, 2) * 0 + T([[[0.0, 0], [0, 1], [0, 1], [3, 2], [3, 3]]])
@@ -141,7 +144,7 @@ ResizeV2Grad("align_corners", "linear") | g(1, 3, 1, 5), f(8), f(4), l(1, 3, 1, 
 ResizeV2Grad("half_pixel", "cubic") | g(1, 2, 6, 5), f(8), f(4), l(1, 2, 4, 3)
 ResizeV2Grad("align_corners", "cubic") | g(1, 2, 6, 5), f(8), f(4), l(1, 2, 4, 3)
 ROIAlignGrad(2, 2, 0.5, 2) | g(2, 2, 2, 2), T([[0.0, 1, 1, 5, 6], [0, 0, 2, 7, 3]]), (1, 2, 4, 4)
-ROIAlignGrad(1, 3, 1.0, 0) | g(1, 2, 1, 3), T([[0.0, 1, 1, 3, 3]]), (1, 2, 4, 4)
+ROIAlignGrad(1, 3, 1.0, 3) | g(1, 2, 1, 3), T([[0.0, 1, 1, 3, 3]]), (1, 2, 4, 4)
 ScaleAndTranslateGrad("triangle") | g(1, 2, 3, 2), f(1, 4, 4, 2), p(2) + 0.5, f(2)
 ScaleAndTranslateGrad() | g(1, 5, 3, 1), f(1, 4, 4, 1), p(2) + 0.5, f(2)
 ScaleAndTranslateGrad("keyscubic", False) | g(1, 2, 3, 1), f(1, 4, 4, 1), p(2) * 0.4 + 0.1, f(2)
@@ -193,6 +196,9 @@ KLDivLossGrad("batchmean") | g(1)[0], f(2, 3), p(2, 3)
 KLDivLossGrad("none") | g(2, 3), f(2, 3), p(2, 3)
 L2NormalizeGrad(1, 1e-4) | f(2, 3), L2Normalize(1, 1e-4)(f(2, 3)), g(2, 3)
 LayerNormGrad() | f(2, 4), g(2, 4), var(f(2, 4), 1), mean(f(2, 4), 1), f(4)
+LayerNormGrad() | f(2, 4) * 0.0001, g(2, 4), var(f(2, 4) * 0.0001, 1), mean(f(2, 4) * 0.0001, 1), f(4)
+LayerNormGrad() | f(2, 4), g(2, 4), p(2, 1), f(2, 1), f(4)
+LayerNormGradGrad() | f(2, 4) * 0.0001, g(2, 4), var(f(2, 4) * 0.0001, 1), mean(f(2, 4) * 0.0001, 1), f(4), p(2, 4), g(4), p(4)
 LayerNormGrad(-1, -1) | f(2, 2, 4), g(2, 2, 4), var(f(2, 2, 4), 2), mean(f(2, 2, 4), 2), f(4)
 LogitGrad() | g(2, 3), p(2, 3) * 0.8
 LogitGrad(0.2) | g(2, 3), p(2, 3) * 0.8
@@ -223,7 +229,6 @@ SigmoidGrad() | p(2, 3), g(2, 3)
 SiLUGrad() | g(2, 3), f(2, 3)
 SmoothL1LossGrad(0.5, "mean") | f(2, 3), g(2, 3), g(1)[0]
 SmoothL1LossGrad(0.5, "none") | f(2, 3), g(2, 3), p(2, 3)
-SoftmaxGrad() | p(2, 3), g(2, 3)
 SoftplusGrad() | g(2, 3), f(2, 3)
 SoftShrinkGrad(0.5) | g(2, 3), f(2, 3)
 SqrtGrad() | p(2, 3), g(2, 3)
@@ -232,6 +237,8 @@ SliceGrad() | g(1, 2), f(2, 3), (0, 1), (1, 2)
 TanhGrad() | f(2, 3), g(2, 3)
 MirrorPadGrad("SYMMETRIC") | g(4, 5), l([1, 1], [1, 1])
 """
+#: Results that MindSpore leaves as the memory happens to be.
+UNWRITTEN = {"MinimumGradGrad": (0, 1)}
 CASES = TEXT.strip().replace("\n    ", " ").split("\n")
 
 
@@ -307,6 +314,12 @@ def floats(operands: list[Any]) -> tuple[int, ...]:
     return tuple(k for k, x in enumerate(operands) if "loat" in str(getattr(x, "dtype", "")))
 
 
+def written(case: str, made: Any) -> list[Any]:
+    """The results of a case that MindSpore writes."""
+    left = UNWRITTEN.get(case.partition("(")[0], ())
+    return [a for k, a in enumerate(results(made)) if k not in left]
+
+
 def record(a: Any) -> dict[str, Any]:
     """An array as it is written."""
     return {"shape": list(a.shape), "dtype": str(a.dtype), "values": [float(f"{v:.6g}") for v in a.ravel().tolist()]}
@@ -325,7 +338,7 @@ def main() -> None:
     for case in CASES:
         primitive, operands = parts(case, names)
         try:
-            found: dict[str, Any] = {"results": [record(a) for a in results(primitive(*operands))]}
+            found: dict[str, Any] = {"results": [record(a) for a in written(case, primitive(*operands))]}
         except Exception as error:
             print("FAILS", case, "::", " ".join(str(error).split())[:150], file=sys.stderr)
             continue

@@ -193,14 +193,14 @@ def resize_cubic(
 
 
 def resize_by_places(x: Tensor, sizes: Sequence[int], mode: str, corners: bool) -> Tensor:
-    """[N, C, ...] in other sizes by the entries before ("nearest"), on both sides ("linear"), or four ("cubic"), of where the
-    middles of equal parts lie, or with `corners` the first and the last entry stay."""
+    """[N, C, ...] in other sizes, by the entries where parts begin ("nearest"), or those on both sides ("linear") or the four
+    ("cubic") around the middles of parts; with `corners` the latter two keep the first and the last entry."""
 
     def axis_of(x: Tensor, axis: int, wanted: int) -> Tensor:
         have = x.shape[axis]
-        places = _corner_places(have, wanted) if corners else _center_places(have, wanted)
         if mode == "nearest":
-            return _picked(x, axis, np.floor(places))
+            return _picked(x, axis, np.floor(_left_places(have, wanted)))
+        places = (_corner_places if corners else _center_places)(have, wanted)
         weights = _linear_weights(have, places) if mode == "linear" else _cubic_weights(have, places, -0.75, False)
         return _weighted(x, axis, weights)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.shapes import whole_numbers
 from graphc.ops.gradients.reverse import ValueAndGrad
 from graphc.ops.tensor.primitive import Hint, Only, declare
@@ -54,7 +55,7 @@ def pulled(
         for n in {*inflow, *wanted} & {*names}:
             if not isinstance(values[n], Tensor):
                 raise ArgumentTypeError(f"{name}: {n} must be a Tensor, got {type(values[n]).__name__}", loc=user_loc())
-        values |= {n: _numbers(values[n]) for n in known.split()}
+        values |= {n: _numbers(name, values[n]) for n in known.split()}
         dy = [values[n] for n in inflow]
         start = [values[n] if n in values else _zeros(name, n, values, shape, dy[0].dtype) for n in wanted]
         fixed = {k: v for k, v in _of(forward, values).items() if k not in wanted}
@@ -107,11 +108,11 @@ def _attribute(name: str) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
 
 
-def _numbers(value: Any) -> Any:
-    """The numbers of a tensor that is known, as tuples; anything else as it is."""
-    if isinstance(value, Tensor) and value.array is not None:
-        return _numbers(value.array.tolist())
-    return tuple(map(_numbers, value)) if isinstance(value, (tuple, list)) else value
+def _numbers(owner: str, value: Any) -> Any:
+    """The numbers of a tensor, as tuples; anything else as it is. TraceError (GC120) for one that is not known."""
+    if isinstance(value, Tensor):
+        return _numbers(owner, known_values(owner, value).tolist())
+    return tuple(_numbers(owner, v) for v in value) if isinstance(value, (tuple, list)) else value
 
 
 def _of(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,5 +126,5 @@ def _zeros(owner: str, name: str, values: Mapping[str, Any], shape: Callable[...
     if shape is not None:
         sizes = tuple(shape(**_of(shape, values)))
     else:
-        sizes = whole_numbers(owner, f"{name}_shape", values[f"{name}_shape"])
+        sizes = whole_numbers(owner, f"{name}_shape", _numbers(owner, values[f"{name}_shape"]))
     return F.zeros(sizes, dtype)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphc.ops import functional as F
-from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.primitives.arrays import MirrorPad, Slice, StridedSlice
 from graphc.ops.primitives.images import PadV3
 from graphc.ops.primitives.losses import MultiMarginLoss
@@ -49,13 +48,19 @@ LogitGrad = pulled(
     "The gradient of Logit, from dy and x",
     eps=-1.0,
 )
-PReLUGrad = pulled("PReLUGrad", "dy x weight", "x weight", F.prelu, "The gradients of PReLU for x and weight")
+PReLUGrad = pulled(
+    "PReLUGrad",
+    "dy x weight",
+    "x weight",
+    lambda x, weight: F.prelu(x, weight),
+    "The gradients of PReLU for x and weight",
+)
 GluGrad = pulled(
     "GluGrad", "dy x", "x", lambda x, axis: F.glu(x, axis), "The gradient of ops.glu, from dy and x", axis=REQUIRED
 )
 DropoutGrad = declare(
     "DropoutGrad",
-    lambda dy, mask, keep_prob: dy * F.cast(mask, dy.dtype) / keep_prob,
+    lambda dy, mask, keep_prob: dy * F.cast(F.stop_gradient(mask), dy.dtype) / keep_prob,
     "The gradient of Dropout, from dy and the mask of what was kept",
     keep_prob=0.5,
 )
@@ -91,7 +96,7 @@ KLDivLossGrad = pulled(
 
 def _nll(x: Tensor, labels: Tensor, weight: Tensor, total_weight: Tensor, reduction: str, ignore_index: int) -> Tensor:
     """NLLLoss, its mean by what the weights of the labels are said to add up to."""
-    made = NLLLoss("sum" if reduction == "mean" else reduction, ignore_index)(x, labels, weight)[0]
+    made: Tensor = NLLLoss("sum" if reduction == "mean" else reduction, ignore_index)(x, labels, weight)[0]
     return made / total_weight if reduction == "mean" else made
 
 
@@ -220,25 +225,15 @@ def _extreme_grad(name: str, extreme: Callable[[Tensor, Tensor], Tensor]) -> typ
 MaximumGrad, MinimumGrad = _extreme_grad("Maximum", F.maximum), _extreme_grad("Minimum", F.minimum)
 
 
-def _extreme_second(name: str, first: type[Any], **attrs: Any) -> type[Any]:
+def _extreme_second(name: str, first: Callable[[Tensor, Tensor], Tensor], **attrs: Any) -> type[Any]:
     """The primitive that gives what flows back through the gradients of Maximum or Minimum: for x, y (none) and dy."""
-    owner = f"{name}GradGrad"
-    doc = f"The gradients of {name}Grad, from x, y, and what flows into its results"
-    back = pulled(
-        owner,
-        "x y dx dy",
-        "flow",
-        lambda flow, x, y: first()(x, y, flow),
-        doc,
-        flows="dx dy",
-        shape=lambda x, y: broadcast_shapes(owner, x.shape, y.shape),
-    )()
 
     def second(x: Tensor, y: Tensor, dx: Tensor, dy: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return F.zeros_like(x), F.zeros_like(y), back(x, y, dx, dy)
+        return F.zeros_like(x), F.zeros_like(y), F.select(first(x, y), dx, dy)
 
-    return declare(owner, second, doc, **attrs)
+    doc = f"The gradients of {name}Grad, from x, y, and what flows into its results; of two that are equal x counts"
+    return declare(f"{name}GradGrad", second, doc, **attrs)
 
 
-MaximumGradGrad = _extreme_second("Maximum", MaximumGrad, grad_x=Hint(True), grad_y=Hint(True))
-MinimumGradGrad = _extreme_second("Minimum", MinimumGrad)
+MaximumGradGrad = _extreme_second("Maximum", F.greater_equal, grad_x=Hint(True), grad_y=Hint(True))
+MinimumGradGrad = _extreme_second("Minimum", F.less_equal)

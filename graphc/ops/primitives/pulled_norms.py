@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from graphc.errors import ShapeError, user_loc
@@ -15,46 +16,64 @@ Three = tuple[Tensor, Tensor, Tensor]
 
 
 def _moments(x: Tensor, mean: Tensor, variance: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """The mean and the variance as they are given, with the gradients for x that those of x have."""
+    """The mean and the variance as they are given, with the gradients for x that those of x have, and none of their own."""
     own = F.reduce_mean(x, axes, keep_dims=True)
-    mean = mean + (own - F.stop_gradient(own))
+    mean = F.stop_gradient(mean) + (own - F.stop_gradient(own))
     spread = F.reduce_mean(F.square(x - mean), axes, keep_dims=True)
-    return mean, variance + (spread - F.stop_gradient(spread))
+    return mean, F.stop_gradient(variance) + (spread - F.stop_gradient(spread))
 
 
-def _back(dy: Tensor, x: Tensor, moments: tuple[Tensor, Tensor], gamma: Tensor, over: Any, ahead: Any) -> Three:
+def _back(
+    dy: Tensor, x: Tensor, moments: tuple[Tensor, Tensor], gamma: Tensor, over: Any, ahead: Any, centered: bool = False
+) -> Three:
     """The gradients for x, gamma and beta of y = (x - mean) rate gamma + beta; moments: the mean and the rate.
 
     over: the axes of the mean and the rate, () where they are given and no moments of x; ahead: those of dy that gamma has not.
+    centered: as some of MindSpore's kernels, count with a given mean that is not that of x.
     """
     mean, rate = moments
     normal, flow = (x - mean) * rate, dy * gamma
     dx = flow
     if over:
-        dx = (
-            flow
-            - F.reduce_mean(flow, over, keep_dims=True)
-            - normal * F.reduce_mean(flow * normal, over, keep_dims=True)
-        )
+        share = F.reduce_mean(flow * normal, over, keep_dims=True)
+        apart = normal - F.reduce_mean(normal, over, keep_dims=True) if centered else normal
+        dx = flow - F.reduce_mean(flow, over, keep_dims=True) - apart * share
     return dx * rate, F.reduce_sum(dy * normal, ahead), F.reduce_sum(dy, ahead)
 
 
 def _layer_norm_grad(
-    x: Tensor, dy: Tensor, variance: Tensor, mean: Tensor, gamma: Tensor, begin_norm_axis: int, begin_params_axis: int
+    x: Tensor,
+    dy: Tensor,
+    variance: Tensor,
+    mean: Tensor,
+    gamma: Tensor,
+    begin_norm_axis: int,
+    begin_params_axis: int,
+    epsilon: float = 1e-7,
 ) -> Three:
     """The gradients of LayerNorm for x, gamma and beta, from x, dy, the variance and the mean that it gave, and gamma."""
     over = tuple(range(begin_norm_axis % x.ndim, x.ndim))
     mean, variance = _moments(x, mean, variance, over)
-    return _back(dy, x, (mean, F.rsqrt(variance + 1e-12)), gamma, over, tuple(range(begin_params_axis % x.ndim)))
+    return _back(
+        dy, x, (mean, F.rsqrt(variance + epsilon)), gamma, over, tuple(range(begin_params_axis % x.ndim)), True
+    )
 
 
-_AXES = {"begin_norm_axis": 1, "begin_params_axis": 1}
-LayerNormGrad = declare("LayerNormGrad", _layer_norm_grad, **_AXES)
+_AXES: dict[str, Any] = {"begin_norm_axis": 1, "begin_params_axis": 1}
+LayerNormGrad = declare(
+    "LayerNormGrad",
+    lambda x, dy, variance, mean, gamma, begin_norm_axis, begin_params_axis: _layer_norm_grad(
+        x, dy, variance, mean, gamma, begin_norm_axis, begin_params_axis
+    ),
+    _layer_norm_grad.__doc__,
+    **_AXES,
+)
 LayerNormGradGrad = pulled(
     "LayerNormGradGrad",
     "x dy variance mean gamma d_dx d_dg d_db",
     "x dy gamma",
-    _layer_norm_grad,
+    # Another epsilon, as MindSpore's kernel has.
+    functools.partial(_layer_norm_grad, epsilon=1e-12),
     "The gradients of LayerNormGrad for x, dy and gamma, from its operands and what flows into its results",
     flows="d_dx d_dg d_db",
     **_AXES,
@@ -69,6 +88,8 @@ def _batch_norm_grad(
     mean, variance, factor = (F.reshape(v, shape) for v in (saved_mean, saved_variance, scale))
     if is_training:
         mean, variance = _moments(x, mean, variance, axes)
+    else:
+        mean, variance = F.stop_gradient(mean), F.stop_gradient(variance)
     return _back(dy, x, (mean, F.rsqrt(variance + epsilon)), factor, axes if is_training else (), axes)
 
 
@@ -104,11 +125,13 @@ def _instance_norm_grad(
     epsilon: float,
 ) -> Three:
     """The gradients of InstanceNormV2 for x, gamma and beta [N, C, 1, 1], from dy, x, gamma and the moments of each channel of
-    each image: in training those that it saved, else the moving ones."""
+    each image: in training what it saved, the mean and 1 over the standard deviation, else the moving mean and variance."""
     axes = tuple(range(2, x.ndim))
     if is_training:
-        mean, variance = _moments(x, save_mean, save_variance, axes)
-    dx, dgamma, dbeta = _back(dy, x, (mean, F.rsqrt(variance + epsilon)), gamma, axes if is_training else (), axes)
+        mean, variance = _moments(x, save_mean, 1 / F.square(save_variance), axes)
+    else:
+        mean, variance = F.stop_gradient(mean), F.stop_gradient(variance) + epsilon
+    dx, dgamma, dbeta = _back(dy, x, (mean, F.rsqrt(variance)), gamma, axes if is_training else (), axes)
     return dx, F.reshape(dgamma, gamma.shape), F.reshape(dbeta, gamma.shape)
 
 
@@ -139,8 +162,8 @@ def _group_norm_grad(
     parts, flow = F.reshape(x, shape), F.reshape(dy, shape)
     middle, rate = (F.reshape(v, (n, num_groups, 1, 1)) for v in (mean, rstd))
     factor = F.reshape(gamma_opt, (1, num_groups, -1, 1))
-    middle, variance = _moments(parts, middle, 1 / (rate * rate), (2, 3))
-    dx, dgamma, dbeta = _back(flow, parts, (middle, F.rsqrt(variance)), factor, (2, 3), (0, 3))
+    middle, variance = _moments(parts, middle, 1 / F.square(rate), (2, 3))
+    dx, dgamma, dbeta = _back(flow, parts, (middle, F.rsqrt(variance)), factor, (2, 3), (0, 3), True)
     return F.reshape(dx, x.shape), F.reshape(dgamma, (channels,)), F.reshape(dbeta, (channels,))
 
 

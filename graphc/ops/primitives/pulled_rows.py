@@ -17,7 +17,7 @@ from graphc.ops.primitives.images import ScaleAndTranslate
 from graphc.ops.primitives.pull import pulled
 from graphc.ops.primitives.recurrent import LSTM
 from graphc.ops.primitives.sampling import ROIAlign
-from graphc.ops.tensor.primitive import REQUIRED, Only, declare
+from graphc.ops.tensor.primitive import REQUIRED, Hint, Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- special functions and distances
@@ -51,8 +51,9 @@ LstsqV2Grad = pulled(
 )
 
 
-def _lu_unpack_grad(dl: Tensor, du: Tensor, x: Tensor, L_grad_flag: bool, U_grad_flag: bool) -> tuple[Tensor, Tensor]:
-    """The gradients of LuUnpack's two factors for the matrices x that hold both: what is below the diagonal, and what is not."""
+def _lu_unpack_grad(dl: Tensor, du: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradients of LuUnpack's two factors for the matrices x that hold both: what is below the diagonal, and what is not.
+    As in MindSpore both are given, whatever the flags say."""
     rows, columns = x.shape[-2:]
     least, lead = min(rows, columns), x.shape[:-2]
     for name, made, shape in (("L_grad", dl, (*lead, rows, least)), ("U_grad", du, (*lead, least, columns))):
@@ -61,16 +62,14 @@ def _lu_unpack_grad(dl: Tensor, du: Tensor, x: Tensor, L_grad_flag: bool, U_grad
                 f"LuUnpackGrad: {name} is {made.tensor_type}, expected {shape} for {x.tensor_type}", loc=user_loc()
             )
 
-    def placed(made: Tensor, flag: bool) -> Tensor:
-        if not flag:
-            return F.zeros_like(x)
+    def placed(made: Tensor) -> Tensor:
         ends = [(0, a - b) for a, b in zip(x.shape[-2:], made.shape[-2:], strict=True)]
         return F.pad(made, [*[(0, 0)] * (x.ndim - 2), *ends]) if any(b for _, b in ends) else made
 
-    return placed(F.tril(dl, -1), L_grad_flag), placed(F.triu(du), U_grad_flag)
+    return placed(F.tril(dl, -1)), placed(F.triu(du))
 
 
-LuUnpackGrad = declare("LuUnpackGrad", _lu_unpack_grad, L_grad_flag=REQUIRED, U_grad_flag=REQUIRED)
+LuUnpackGrad = declare("LuUnpackGrad", _lu_unpack_grad, L_grad_flag=Hint(REQUIRED), U_grad_flag=Hint(REQUIRED))
 TraceGrad = pulled(
     "TraceGrad", "dy x_shape", "x", lambda x: F.trace(x), "The gradient of Trace, from dy and the shape of x"
 )
@@ -200,14 +199,14 @@ ROIAlignGrad = pulled(
 
 
 def _covered(first: Tensor, last: Tensor, parts: int, size: int, scale: float) -> Tensor:
-    """bool [boxes, parts, size]: the pixels of each part of boxes along an axis, from the first to the last one."""
-    begin = F.round(first) * scale
-    length = F.maximum((F.round(last) + 1) * scale - begin, 0.1) / parts
+    """bool [boxes, parts, size]: the pixels of each part of boxes along an axis, whose ends are rounded away from zero."""
+    begin, end = (F.sign(x) * F.floor(F.abs(x) * scale + 0.5) for x in (first, last))
+    length = F.maximum(end - begin, 0.1) / parts
     steps = Tensor(np.arange(parts, dtype=np.float32))
-    ends = [F.reshape(begin, (-1, 1)) + (steps + k) * F.reshape(length, (-1, 1)) for k in (0, 1)]
-    low, high = F.clamp(F.floor(ends[0]), 0, size), F.clamp(F.ceil(ends[1]), 0, size)
+    low, high = (F.reshape(begin, (-1, 1)) + (steps + k) * F.reshape(length, (-1, 1)) for k in (0, 1))
+    low, high = (F.expand_dims(F.clamp(x, 0, size), 2) for x in (F.floor(low), F.ceil(high)))
     pixels = Tensor(np.arange(size, dtype=np.float32))
-    return F.logical_and(F.expand_dims(low, 2) <= pixels, pixels < F.expand_dims(high, 2))
+    return F.logical_and(low <= pixels, pixels < high)
 
 
 def _position_sensitive(

@@ -164,7 +164,7 @@ def _max_pool_grad_with_argmax(
 MaxPoolGradWithArgmax = declare("MaxPoolGradWithArgmax", _max_pool_grad_with_argmax, **_PLANES)
 MaxPoolGradGradWithArgmax = _at_places(
     "MaxPoolGradGradWithArgmax",
-    2,
+    3,
     "MaxPoolGradWithArgmax for dy",
     **{k: v for k, v in _PLANES.items() if k != "data_format"},
 )
@@ -349,7 +349,7 @@ DeformableOffsetsGrad = pulled(
 
 # ---- resizing
 
-_CORNERS = {"align_corners": False, "half_pixel_centers": False}
+_CORNERS: dict[str, Any] = {"align_corners": False, "half_pixel_centers": False}
 
 
 def _resized(name: str, resize: type[Any]) -> type[Any]:
@@ -378,6 +378,7 @@ def _nearest_grad(name: str) -> type[Any]:
             dy.shape[2:], align_corners, half_pixel_centers
         )(x),
         f"The gradient of {name.removesuffix('Grad')}, from dy and the size of x",
+        known="size",
         shape=lambda dy, size: (*dy.shape[:2], *whole_numbers(name, "size", size)),
         **_CORNERS,
     )
