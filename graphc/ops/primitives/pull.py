@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, user_loc
+from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.shapes import whole_numbers
@@ -46,20 +46,18 @@ def pulled(
     """
     names, wanted, inflow = [n.rstrip("?") for n in takes.split()], of.split(), flows.split()
     signature = inspect.Signature([*map(_parameter, takes.split()), *map(_attribute, _given(attrs))])
-    steps = _Steps(forward, wanted)
+    steps = _Steps(name, forward, wanted)
 
     def gradient(*operands: Any, **others: Any) -> Any:
-        bound = signature.bind(*operands, **others)
-        bound.apply_defaults()
-        values = bound.arguments
+        values = _bound(name, signature, operands, others)
         for n in {*inflow, *wanted} & {*names}:
             if not isinstance(values[n], Tensor):
                 raise ArgumentTypeError(f"{name}: {n} must be a Tensor, got {type(values[n]).__name__}", loc=user_loc())
-        values |= {n: _numbers(name, values[n]) for n in known.split()}
+        values |= {n: numbers(name, values[n]) for n in known.split()}
         dy = [values[n] for n in inflow]
         start = [values[n] if n in values else _zeros(name, n, values, shape, dy[0].dtype) for n in wanted]
         fixed = {k: v for k, v in _of(forward, values).items() if k not in wanted}
-        step, others_given = steps.of(fixed)
+        step, others_given = steps.of(fixed, dict(zip(inflow, (v.tensor_type for v in dy), strict=True)))
         positions = 0 if len(wanted) == 1 else tuple(range(len(wanted)))
         back = ValueAndGrad(positions, sens_param=True)(step)
         return back(*start, *others_given, dy[0] if len(dy) == 1 else tuple(dy))
@@ -75,23 +73,46 @@ class _Steps:
     #: So many are kept.
     LIMIT = 64
 
-    def __init__(self, forward: Callable[..., Any], wanted: Sequence[str]) -> None:
-        self.forward, self.wanted = forward, wanted
+    def __init__(self, owner: str, forward: Callable[..., Any], wanted: Sequence[str]) -> None:
+        self.owner, self.forward, self.wanted = owner, forward, wanted
         self.made: dict[Any, Callable[..., Any]] = {}
 
-    def of(self, fixed: Mapping[str, Any]) -> tuple[Callable[..., Any], list[Tensor]]:
-        """(a function of the tensors: those that move, then the others; these others)."""
+    def of(self, fixed: Mapping[str, Any], flows: Mapping[str, Any]) -> tuple[Callable[..., Any], list[Tensor]]:
+        """(a function of the tensors: those that move, then the others; these others). flows: the types that its results must
+        have, by the names of what flows into them."""
         others = {k: v for k, v in fixed.items() if isinstance(v, Tensor)}
         plain = {k: v for k, v in fixed.items() if k not in others}
         names = (*self.wanted, *others)
 
         def at(*tensors: Tensor) -> Any:
-            return self.forward(**dict(zip(names, tensors, strict=True)), **plain)
+            made = self.forward(**dict(zip(names, tensors, strict=True)), **plain)
+            _check(self.owner, flows, made if isinstance(made, tuple) else (made,))
+            return made
 
-        key = (names, repr(plain))
+        key = (names, repr(plain), *flows.values())
         if key not in self.made and len(self.made) >= self.LIMIT:
             self.made.clear()
         return self.made.setdefault(key, at), list(others.values())
+
+
+def _check(owner: str, flows: Mapping[str, Any], results: tuple[Tensor, ...]) -> None:
+    """ShapeError or DTypeError unless what flows into the results is like them."""
+    for (name, given), result in zip(flows.items(), results, strict=True):
+        wanted = result.tensor_type
+        if given != wanted:
+            kind = ShapeError if given.shape != wanted.shape else DTypeError
+            raise kind(f"{owner}: {name} is {given}, expected {wanted}, as the forward result is", loc=user_loc())
+
+
+def _bound(owner: str, signature: inspect.Signature, operands: Any, others: Mapping[str, Any]) -> dict[str, Any]:
+    """What a call is given, by name. ArgumentTypeError for too few, too many or other names."""
+    try:
+        bound = signature.bind(*operands, **others)
+    except TypeError as error:
+        names = ", ".join(n for n, p in signature.parameters.items() if p.kind is not p.KEYWORD_ONLY)
+        raise ArgumentTypeError(f"{owner}: {error}; its operands are ({names})", loc=user_loc()) from None
+    bound.apply_defaults()
+    return bound.arguments
 
 
 def _given(attrs: Mapping[str, Any]) -> list[str]:
@@ -108,11 +129,11 @@ def _attribute(name: str) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
 
 
-def _numbers(owner: str, value: Any) -> Any:
+def numbers(owner: str, value: Any) -> Any:
     """The numbers of a tensor, as tuples; anything else as it is. TraceError (GC120) for one that is not known."""
     if isinstance(value, Tensor):
-        return _numbers(owner, known_values(owner, value).tolist())
-    return tuple(_numbers(owner, v) for v in value) if isinstance(value, (tuple, list)) else value
+        return numbers(owner, known_values(owner, value).tolist())
+    return tuple(numbers(owner, v) for v in value) if isinstance(value, (tuple, list)) else value
 
 
 def _of(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,5 +147,5 @@ def _zeros(owner: str, name: str, values: Mapping[str, Any], shape: Callable[...
     if shape is not None:
         sizes = tuple(shape(**_of(shape, values)))
     else:
-        sizes = whole_numbers(owner, f"{name}_shape", _numbers(owner, values[f"{name}_shape"]))
+        sizes = whole_numbers(owner, f"{name}_shape", numbers(owner, values[f"{name}_shape"]))
     return F.zeros(sizes, dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.primitives.arrays import MirrorPad, Slice, StridedSlice
 from graphc.ops.primitives.images import PadV3
@@ -190,16 +191,30 @@ MirrorPadGrad = pulled(
 
 def _before_padding(dy: Tensor, paddings: Any, paddings_contiguous: bool) -> tuple[int, ...]:
     """The shape of what PadV3 made dy's shape of."""
+    if not isinstance(paddings, tuple) or len(paddings) % 2 or len(paddings) > 2 * dy.ndim:
+        raise ArgumentValueError(
+            f"PadV3Grad: paddings must be two numbers for each of at most {dy.ndim} axes, got {paddings!r}",
+            loc=user_loc(),
+        )
     half = len(paddings) // 2
     parts = (paddings[::2], paddings[1::2]) if paddings_contiguous else (paddings[:half], paddings[half:])
     return _less(dy.shape, list(zip(*parts, strict=True))[::-1])
+
+
+def _continued(x: Tensor, paddings: Any, mode: str, paddings_contiguous: bool) -> Tensor:
+    """PadV3 by elements of x."""
+    modes = ("reflect", "edge", "circular")
+    if mode not in modes:
+        raise ArgumentValueError(f"PadV3Grad: mode must be one of {', '.join(modes)}, got {mode!r}", loc=user_loc())
+    made: Tensor = PadV3(mode, paddings_contiguous)(x, paddings)
+    return made
 
 
 PadV3Grad = pulled(
     "PadV3Grad",
     "dy paddings",
     "x",
-    lambda x, paddings, mode, paddings_contiguous: PadV3(mode, paddings_contiguous)(x, paddings),
+    _continued,
     "The gradient of PadV3, from dy and the paddings",
     known="paddings",
     shape=_before_padding,

@@ -13,8 +13,9 @@ from graphc.ops import functional as F
 from graphc.ops.functional.core import call
 from graphc.ops.functional.dynamic import known_number
 from graphc.ops.functional.linear_systems import least_squares
+from graphc.ops.functional.shapes import whole_numbers
 from graphc.ops.primitives.images import ScaleAndTranslate
-from graphc.ops.primitives.pull import pulled
+from graphc.ops.primitives.pull import numbers, pulled
 from graphc.ops.primitives.recurrent import LSTM
 from graphc.ops.primitives.sampling import ROIAlign
 from graphc.ops.tensor.primitive import REQUIRED, Hint, Only, declare
@@ -70,9 +71,19 @@ def _lu_unpack_grad(dl: Tensor, du: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 LuUnpackGrad = declare("LuUnpackGrad", _lu_unpack_grad, L_grad_flag=Hint(REQUIRED), U_grad_flag=Hint(REQUIRED))
-TraceGrad = pulled(
-    "TraceGrad", "dy x_shape", "x", lambda x: F.trace(x), "The gradient of Trace, from dy and the shape of x"
-)
+
+
+def _trace_grad(dy: Tensor, x_shape: Any) -> Tensor:
+    """The gradient of Trace, from dy and the shape of x: dy on the diagonal."""
+    sizes = whole_numbers("TraceGrad", "x_shape", numbers("TraceGrad", x_shape))
+    if len(sizes) != 2 or dy.size != 1:
+        raise ShapeError(
+            f"TraceGrad: dy is {dy.tensor_type}, the shape {sizes}, expected a number and two sizes", loc=user_loc()
+        )
+    return F.eye(*sizes, dy.dtype) * F.reshape(dy, ())
+
+
+TraceGrad = declare("TraceGrad", _trace_grad)
 TraceV2Grad = pulled(
     "TraceV2Grad",
     "dy x_shape offset? axis1? axis2?",
@@ -92,10 +103,16 @@ def _median_grad(
     if global_median:
         here = F.cast(F.equal(x, y), flow.dtype)
         return flow * here / F.reduce_sum(here)
-    if not keep_dims and x.ndim:
-        flow, indices = F.expand_dims(flow, axis), F.expand_dims(indices, axis)
     if not x.ndim:
         return flow
+    if not keep_dims:
+        flow, indices = F.expand_dims(flow, axis), F.expand_dims(indices, axis)
+    wanted = tuple(1 if k == axis % x.ndim else n for k, n in enumerate(x.shape))
+    if flow.shape != wanted or indices.shape != wanted:
+        raise ShapeError(
+            f"MedianGrad: dy is {dy.tensor_type}, x {x.tensor_type}: that is not the median along axis {axis}",
+            loc=user_loc(),
+        )
     return F.tensor_scatter_elements(F.zeros(x.shape, flow.dtype), indices, flow, axis)
 
 
@@ -106,8 +123,11 @@ def _concat_offset(tensors: Sequence[Tensor], N: int, axis: int) -> Tensor:
     """int64[N, rank]: where each of the tensors begins in their concatenation along an axis."""
     if len(tensors) != N:
         raise ArgumentValueError(f"ConcatOffset: got {len(tensors)} tensors, N is {N}", loc=user_loc())
-    along = axis % tensors[0].ndim
-    made = np.zeros((N, tensors[0].ndim), np.int64)
+    rank = tensors[0].ndim
+    if not -rank <= axis < rank:
+        raise ArgumentValueError(f"ConcatOffset: axis must be in [-{rank}, {rank}), got {axis}", loc=user_loc())
+    along = axis % rank
+    made = np.zeros((N, rank), np.int64)
     made[:, along] = [0, *accumulate(x.shape[along] for x in tensors[:-1])]
     return Tensor(made)
 
@@ -140,7 +160,7 @@ def _segment_grad(name: str, doc: str, root: bool) -> type[Any]:
         counts = F.unsorted_segment_sum(F.ones(segment_ids.shape, dy.dtype), segment_ids, dy.shape[0])
         counts = F.gather(F.sqrt(counts) if root else counts, segment_ids, 0)
         shares = F.gather(dy, segment_ids, 0) / F.reshape(counts, (-1, *[1] * (dy.ndim - 1)))
-        return F.unsorted_segment_sum(shares, indices, rows)
+        return F.index_add(F.zeros((rows, *dy.shape[1:]), dy.dtype), indices, shares, 0)
 
     return declare(name, gradient, doc)
 
