@@ -92,7 +92,7 @@ def test_compiled_and_with_gradients_of_their_own(primitive, operands):
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="MaxPoolGradWithArgmax: x is"):
+    with pytest.raises(ValueError, match=r"MaxPoolGradWithArgmax: .* has no places"):
         P.MaxPoolGradWithArgmax(2, 2)(f(2, 3), f(2, 3), integers(1, 2))
     with pytest.raises(TypeError, match=r"GeLUGrad: missing a required argument: 'y'; its operands are \(dy, x, y\)"):
         P.GeLUGrad()(f(2, 3), f(2, 3))

@@ -16,7 +16,7 @@ from graphc.ops.primitives.pooling import AvgPool3D, MaxPool3D
 from graphc.ops.primitives.pull import pull, pulled
 from graphc.ops.primitives.resizing import ResizeBicubic, ResizeBilinearV2, ResizeLinear1D, ResizeNearestNeighbor
 from graphc.ops.primitives.sampling import DeformableOffsets, GridSampler2D, GridSampler3D
-from graphc.ops.tensor.primitive import REQUIRED, Only, declare
+from graphc.ops.tensor.primitive import REQUIRED, Hint, Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- pooling
@@ -137,9 +137,9 @@ def _placed(name: str, axes: int, takes: str, doc: str, **attrs: Any) -> type[An
 
 
 def _at_places(name: str, axes: int, doc: str, **attrs: Any) -> type[Any]:
-    """dy at the places of the elements of x."""
+    """dy at the places of the elements of x; the attributes say what argmax says, too."""
 
-    def taken(x: Tensor, dy: Tensor, argmax: Tensor, **_: Any) -> Tensor:
+    def taken(x: Tensor, dy: Tensor, argmax: Tensor) -> Tensor:
         if dy.ndim != x.ndim:
             raise ShapeError(f"{name}: x is {x.tensor_type} and dy {dy.tensor_type}", loc=user_loc())
         return _taken(name, dy, argmax, axes)
@@ -147,26 +147,13 @@ def _at_places(name: str, axes: int, doc: str, **attrs: Any) -> type[Any]:
     return declare(name, taken, f"The gradient of {doc}, from x, dy and argmax", **attrs)
 
 
-def _max_pool_grad_with_argmax(
-    x: Tensor, dy: Tensor, argmax: Tensor, kernel_size: Any, strides: Any, pad_mode: Any
-) -> Tensor:
-    """dy at the places of the greatest of each window, counted in all of an image of x [N, C, H, W]."""
-    if x.ndim != 4 or dy.shape != argmax.shape or dy.shape[:2] != x.shape[:2]:
-        raise ShapeError(
-            f"MaxPoolGradWithArgmax: x is {x.tensor_type}, dy {dy.tensor_type}, argmax {argmax.tensor_type}",
-            loc=user_loc(),
-        )
-    images = F.zeros((x.shape[0], x.size // x.shape[0]), dy.dtype)
-    places, given = (F.reshape(v, (x.shape[0], -1)) for v in (argmax, dy))
-    return F.reshape(F.tensor_scatter_elements(images, places, given, 1, "add"), x.shape)
-
-
-MaxPoolGradWithArgmax = declare("MaxPoolGradWithArgmax", _max_pool_grad_with_argmax, **_PLANES)
+#: The places of the pooling of MindSpore 1 count in all of an image.
+MaxPoolGradWithArgmax = _placed("MaxPoolGradWithArgmax", 3, "x dy argmax", "MaxPoolWithArgmax", **_PLANES)
 MaxPoolGradGradWithArgmax = _at_places(
     "MaxPoolGradGradWithArgmax",
     3,
     "MaxPoolGradWithArgmax for dy",
-    **{k: v for k, v in _PLANES.items() if k != "data_format"},
+    **{k: Hint(v) for k, v in _PLANES.items() if k != "data_format"},
 )
 MaxPoolGradWithArgmaxV2 = _placed(
     "MaxPoolGradWithArgmaxV2",
@@ -211,7 +198,12 @@ FractionalMaxPoolGradWithFixedKsize = pulled(
     data_format=Only("NCHW"),
 )
 
-_UNPOOLED: dict[str, Any] = {"ksize": REQUIRED, "strides": 0, "pads": 0, "output_shape": ()}
+_UNPOOLED: dict[str, Any] = {
+    "ksize": Hint(REQUIRED),
+    "strides": Hint(0),
+    "pads": Hint(0),
+    "output_shape": Hint(()),
+}
 MaxUnpool2DGrad = _at_places("MaxUnpool2DGrad", 2, "MaxUnpool2D", **_UNPOOLED, data_format=Only("NCHW"))
 MaxUnpool3DGrad = _at_places("MaxUnpool3DGrad", 3, "MaxUnpool3D", **_UNPOOLED, data_format=Only("NCDHW"))
 
