@@ -126,6 +126,9 @@ UNREAD = {
         f"ops/primitives/pulled_norms.py _group_norm_grad {n}": "as in MindSpore all are given"
         for n in ("dx_is_require", "dgamma_is_require", "dbeta_is_require")
     },
+    **{f"ops/primitives/pulled_rows.py _lu_unpack_grad {n}_grad_flag": "as in MindSpore both are given" for n in "LU"},
+    "ops/primitives/pulled.py _extreme_second.second _": "as in MindSpore both are given",
+    "ops/primitives/pulled_windows.py _at_places.taken _": "argmax says where",
     "compat/toplevel.py _without_effect.function args": _SAID,
     "compat/toplevel.py _without_effect.function kwargs": _SAID,
     "compat/toplevel.py _marker options": _HOW,

@@ -12,7 +12,7 @@ from graphc.ops.primitives.images import PadV3
 from graphc.ops.primitives.losses import MultiMarginLoss
 from graphc.ops.primitives.network import BinaryCrossEntropy, KLDivLoss, NLLLoss, SmoothL1Loss
 from graphc.ops.primitives.pull import pulled
-from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
+from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- activations
@@ -232,8 +232,8 @@ def _extreme_grad(name: str, extreme: Callable[[Tensor, Tensor], Tensor]) -> typ
         "x y",
         lambda x, y: extreme(x, y),
         f"The gradients of {name}, from x, y and dy",
-        grad_x=Hint(True),
-        grad_y=Hint(True),
+        grad_x=True,
+        grad_y=True,
     )
 
 
@@ -243,12 +243,12 @@ MaximumGrad, MinimumGrad = _extreme_grad("Maximum", F.maximum), _extreme_grad("M
 def _extreme_second(name: str, first: Callable[[Tensor, Tensor], Tensor], **attrs: Any) -> type[Any]:
     """The primitive that gives what flows back through the gradients of Maximum or Minimum: for x, y (none) and dy."""
 
-    def second(x: Tensor, y: Tensor, dx: Tensor, dy: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def second(x: Tensor, y: Tensor, dx: Tensor, dy: Tensor, **_: Any) -> tuple[Tensor, Tensor, Tensor]:
         return F.zeros_like(x), F.zeros_like(y), F.select(first(x, y), dx, dy)
 
     doc = f"The gradients of {name}Grad, from x, y, and what flows into its results; of two that are equal x counts"
     return declare(f"{name}GradGrad", second, doc, **attrs)
 
 
-MaximumGradGrad = _extreme_second("Maximum", F.greater_equal, grad_x=Hint(True), grad_y=Hint(True))
+MaximumGradGrad = _extreme_second("Maximum", F.greater_equal, grad_x=True, grad_y=True)
 MinimumGradGrad = _extreme_second("Minimum", F.less_equal)

@@ -18,7 +18,7 @@ from graphc.ops.primitives.images import ScaleAndTranslate
 from graphc.ops.primitives.pull import numbers, pulled
 from graphc.ops.primitives.recurrent import LSTM
 from graphc.ops.primitives.sampling import ROIAlign
-from graphc.ops.tensor.primitive import REQUIRED, Hint, Only, declare
+from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- special functions and distances
@@ -52,7 +52,7 @@ LstsqV2Grad = pulled(
 )
 
 
-def _lu_unpack_grad(dl: Tensor, du: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+def _lu_unpack_grad(dl: Tensor, du: Tensor, x: Tensor, L_grad_flag: bool, U_grad_flag: bool) -> tuple[Tensor, Tensor]:
     """The gradients of LuUnpack's two factors for the matrices x that hold both: what is below the diagonal, and what is not.
     As in MindSpore both are given, whatever the flags say."""
     rows, columns = x.shape[-2:]
@@ -70,7 +70,7 @@ def _lu_unpack_grad(dl: Tensor, du: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     return placed(F.tril(dl, -1)), placed(F.triu(du))
 
 
-LuUnpackGrad = declare("LuUnpackGrad", _lu_unpack_grad, L_grad_flag=Hint(REQUIRED), U_grad_flag=Hint(REQUIRED))
+LuUnpackGrad = declare("LuUnpackGrad", _lu_unpack_grad, L_grad_flag=REQUIRED, U_grad_flag=REQUIRED)
 
 
 def _trace_grad(dy: Tensor, x_shape: Any) -> Tensor:

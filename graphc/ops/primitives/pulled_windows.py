@@ -16,7 +16,7 @@ from graphc.ops.primitives.pooling import AvgPool3D, MaxPool3D
 from graphc.ops.primitives.pull import pull, pulled
 from graphc.ops.primitives.resizing import ResizeBicubic, ResizeBilinearV2, ResizeLinear1D, ResizeNearestNeighbor
 from graphc.ops.primitives.sampling import DeformableOffsets, GridSampler2D, GridSampler3D
-from graphc.ops.tensor.primitive import REQUIRED, Hint, Only, declare
+from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- pooling
@@ -139,7 +139,7 @@ def _placed(name: str, axes: int, takes: str, doc: str, **attrs: Any) -> type[An
 def _at_places(name: str, axes: int, doc: str, **attrs: Any) -> type[Any]:
     """dy at the places of the elements of x; the attributes say what argmax says, too."""
 
-    def taken(x: Tensor, dy: Tensor, argmax: Tensor) -> Tensor:
+    def taken(x: Tensor, dy: Tensor, argmax: Tensor, **_: Any) -> Tensor:
         if dy.ndim != x.ndim:
             raise ShapeError(f"{name}: x is {x.tensor_type} and dy {dy.tensor_type}", loc=user_loc())
         return _taken(name, dy, argmax, axes)
@@ -153,7 +153,7 @@ MaxPoolGradGradWithArgmax = _at_places(
     "MaxPoolGradGradWithArgmax",
     3,
     "MaxPoolGradWithArgmax for dy",
-    **{k: Hint(v) for k, v in _PLANES.items() if k != "data_format"},
+    **{k: v for k, v in _PLANES.items() if k != "data_format"},
 )
 MaxPoolGradWithArgmaxV2 = _placed(
     "MaxPoolGradWithArgmaxV2",
@@ -198,12 +198,7 @@ FractionalMaxPoolGradWithFixedKsize = pulled(
     data_format=Only("NCHW"),
 )
 
-_UNPOOLED: dict[str, Any] = {
-    "ksize": Hint(REQUIRED),
-    "strides": Hint(0),
-    "pads": Hint(0),
-    "output_shape": Hint(()),
-}
+_UNPOOLED: dict[str, Any] = {"ksize": REQUIRED, "strides": 0, "pads": 0, "output_shape": ()}
 MaxUnpool2DGrad = _at_places("MaxUnpool2DGrad", 2, "MaxUnpool2D", **_UNPOOLED, data_format=Only("NCHW"))
 MaxUnpool3DGrad = _at_places("MaxUnpool3DGrad", 3, "MaxUnpool3D", **_UNPOOLED, data_format=Only("NCDHW"))
 
