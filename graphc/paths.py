@@ -51,7 +51,7 @@ _AUDIO = ("graphc.dataset.audio", "graphc.compat.transforms")
 _PARALLEL = ("graphc.parallel", _TOP)
 _DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
 _INSIDE = ("graphc.compat.primitives",)
-_GENERATED = ("graphc.compat.generated",)
+_GENERATED = ("graphc.compat.generated", *_PRIMITIVES)
 _DEVICES = ("graphc.compat.devices",)
 _OPTIMIZE = ("minimize", "line_search", "linear_sum_assignment")
 _PROFILER = ("graphc.profiling.profiler", "graphc.profiling.settings")
@@ -239,9 +239,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         ("graphc.ops.gradients", *_OPS),
     ),
     "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.gradients", *_INSIDE),
-    "mindspore.ops.auto_generate": (*_GENERATED, *_PRIMITIVES),
-    "mindspore.ops.auto_generate.gen_ops_def": (*_GENERATED, *_PRIMITIVES),
-    "mindspore.ops.auto_generate.gen_ops_prim": _PRIMITIVES,
+    **_within("mindspore.ops", "auto_generate auto_generate.gen_ops_def auto_generate.gen_ops_prim", _GENERATED),
     "mindspore.ops._primitive_cache": (_TOP,),
     "mindspore.ops.op_info_register": _PRIMITIVES,
     # ---- tensors and compilation

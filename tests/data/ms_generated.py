@@ -306,8 +306,8 @@ view_dtype | i(2, 3), float32
 """
 #: Results that MindSpore leaves as the memory happens to be.
 UNWRITTEN = {"MinimumGradGrad": (0, 1)}
-#: What MindSpore's gradient is zero of, though it is not.
-NO_GRADIENT = ("as_strided",)
+#: Where MindSpore's gradient is zero and the true one is not, and where there is none.
+NO_GRADIENT = ("as_strided", "view_dtype")
 CASES = TEXT.strip().replace("\n    ", " ").split("\n")
 
 
