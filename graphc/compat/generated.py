@@ -28,6 +28,7 @@ _ALIKE: dict[str, Callable[..., Any]] = {
     "flatten_ext": mint.flatten,
     "gather_nd_ext": ops.gather_nd,
     "matmul_ext": mint.matmul,
+    "narrow": mint.narrow,
     "narrow_view": mint.narrow,
     "scalar_to_tensor_op": ops.scalar_to_tensor,
     "select_ext_view": mint.select,
@@ -96,6 +97,23 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return ops.gather(ops.reshape(input, (-1,)), Tensor(places), 0)
 
 
+def flip(input: Tensor, axis: Sequence[int]) -> Tensor:
+    """The elements in the reverse order along axes."""
+    return ops.flip(input, axis)
+
+
+def smooth_l1_loss(prediction: Tensor, target: Tensor, beta: float = 1.0, reduction: str = "none") -> Tensor:
+    """The losses of SmoothL1Loss, by default one for each element."""
+    return ops.smooth_l1_loss(prediction, target, beta, reduction)
+
+
+def tensor_scatter_elements(
+    data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduce: str = "none"
+) -> Tensor:
+    """A copy of data with elements of `updates` at places along an axis, or added to them (reduce: "add")."""
+    return ops.tensor_scatter_elements(data, indices, updates, axis, reduce)
+
+
 def contiguous(input: Tensor) -> Tensor:
     """The tensor."""
     made: Tensor = input.contiguous()
@@ -161,14 +179,17 @@ __all__ = [
     "copy",
     "correlate",
     "divs",
+    "flip",
     "inplace_copy",
     "max_",
     "min_",
     "prod_ext",
+    "smooth_l1_loss",
     "softshrink_grad",
     "solve_triangular",
     "sub_ext",
     "sum_ext",
+    "tensor_scatter_elements",
     "tuple_to_tensor",
     "view_dtype",
 ]

@@ -13,12 +13,12 @@ import pytest
 
 import graphc
 from graphc import Tensor, nn
-from graphc.compat import generated
+from graphc.compat import generated, inner
 from graphc.ops import primitives
 from tests.data.ms_generated import CASES, Names, floats, parts, weighted, written
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_generated.json").read_text())
-NAMES = Names(Tensor, [primitives, generated, graphc])
+NAMES = Names(Tensor, [primitives, generated, inner, graphc])
 
 
 def close(case, found, wanted):
@@ -41,12 +41,12 @@ def test_as_mindspore(case):
 
 #: Primitives with operands that a compiled step must know: shapes, sizes, paddings.
 KNOWN = {
-    "AdaptiveAvgPool2DGrad": 1, "AdaptiveAvgPool3DGrad": 1, "FractionalAvgPoolGrad": 0, "MirrorPadGrad": 1, "PadV3Grad": 1,
-    "ResizeNearestNeighborV2Grad": 1, "ResizeV2Grad": 3, "SparseSegmentMeanGrad": 3, "SparseSegmentSqrtNGrad": 3, "TraceGrad": 1,
-    "TraceV2Grad": 1,
+    "AdaptiveAvgPool2DGrad": 1, "AdaptiveAvgPool3DGrad": 1, "DynamicBroadcastTo": 1, "FractionalAvgPoolGrad": 0,
+    "MirrorPadGrad": 1, "PadV3Grad": 1, "ResizeNearestNeighborV2Grad": 1, "ResizeV2Grad": 3, "SparseSegmentMeanGrad": 3,
+    "SparseSegmentSqrtNGrad": 3, "TraceGrad": 1, "TraceV2Grad": 1,
 }  # fmt: skip
-#: A function of SciPy's, which no compiled step calls, and one that looks at bytes.
-EAGER = ("IgammaGradA", "view_dtype")
+#: A function of SciPy's, which no compiled step calls, one that looks at bytes, and one of shapes alone.
+EAGER = ("IgammaGradA", "view_dtype", "DynamicBroadcastGradientArgs")
 COMPILED = [case for case in CASES if not case.startswith(EAGER)]
 
 
