@@ -301,14 +301,22 @@ _CONV3D: dict[str, Any] = {
     "group": 1,
     "data_format": Only("NCDHW"),
 }
-Conv3DBackpropFilter = pulled(
+_filter3d = pulled(
     "Conv3DBackpropFilter",
     "x dy weight_shape",
     "weight",
     _conv3d,
-    "The gradient of Conv3D for its weight, from x, dy and the weight's shape",
+    "The gradient of Conv3D for its weight, from x, dy and the weight's shape; of float16 in float32",
     **_CONV3D,
 )
+
+
+def _wide_filter3d(x: Tensor, dy: Tensor, weight_shape: Any, **how: Any) -> Tensor:
+    made: Tensor = _filter3d(**how)(x, dy, weight_shape)
+    return F.cast(made, "float32") if made.tensor_type.dtype == "float16" else made
+
+
+Conv3DBackpropFilter = declare("Conv3DBackpropFilter", _wide_filter3d, _filter3d.__doc__, **_CONV3D)
 Conv3DBackpropInput = pulled(
     "Conv3DBackpropInput",
     "weight dy x_shape",
