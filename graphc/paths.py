@@ -51,6 +51,7 @@ _AUDIO = ("graphc.dataset.audio", "graphc.compat.transforms")
 _PARALLEL = ("graphc.parallel", _TOP)
 _DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
 _INSIDE = ("graphc.compat.primitives",)
+_GENERATED = ("graphc.compat.generated", *_PRIMITIVES)
 _DEVICES = ("graphc.compat.devices",)
 _OPTIMIZE = ("minimize", "line_search", "linear_sum_assignment")
 _PROFILER = ("graphc.profiling.profiler", "graphc.profiling.settings")
@@ -212,13 +213,14 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.nn.grad", "cell_grad", _NN),
     # ---- ops
     "mindspore.ops": _OPS,
-    "mindspore.ops.operations": _PRIMITIVES,
+    **_within("mindspore.ops", "operations op_info_register", _PRIMITIVES),
     **_within(
         "mindspore.ops.operations",
         "math_ops nn_ops array_ops debug_ops other_ops random_ops control_ops comm_ops inner_ops image_ops sparse_ops"
-        " spectral_ops custom_ops manually_defined _inner_ops _grad_ops _scalar_ops _tensor_array _sequence_ops",
+        " spectral_ops custom_ops manually_defined _grad_ops _scalar_ops _tensor_array _sequence_ops",
         _PRIMITIVES,
     ),
+    "mindspore.ops.operations._inner_ops": ("graphc.compat.inner", *_PRIMITIVES),
     "mindspore.ops.functional": ("graphc.ops.functional", *_OPS, *_INSIDE),
     "mindspore.ops.function": _OPS,
     **_within(
@@ -238,10 +240,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         ("graphc.ops.gradients", *_OPS),
     ),
     "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.gradients", *_INSIDE),
-    "mindspore.ops.auto_generate": _PRIMITIVES,
-    **_within("mindspore.ops.auto_generate", "gen_ops_prim gen_ops_def", _PRIMITIVES),
+    **_within("mindspore.ops", "auto_generate auto_generate.gen_ops_def auto_generate.gen_ops_prim", _GENERATED),
     "mindspore.ops._primitive_cache": (_TOP,),
-    "mindspore.ops.op_info_register": _PRIMITIVES,
     # ---- tensors and compilation
     "mindspore.common": (*_TENSORS, "graphc.compat.executor", "graphc.compat.gradients"),
     "mindspore.common._grad_function": ("graphc.compat.gradients",),

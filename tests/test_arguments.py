@@ -122,13 +122,13 @@ UNREAD = {
         "every call is done when it returns",
     ),
     "mint/optim.py SGD.prepare group": _SHAPE,
-    "ops/primitives/pulled.py _batch_norm_grad reserve": "MindSpore's kernels hand it on, what is in it is their own",
-    "ops/primitives/pulled.py _conv2d_filter pad_list": "pad says the same",
     **{
-        f"ops/primitives/pulled.py _max_pool_grad_with_argmax {n}": "argmax says where"
-        for n in ("kernel_size", "strides", "pad_mode")
+        f"ops/primitives/pulled_norms.py _group_norm_grad {n}": "as in MindSpore all are given"
+        for n in ("dx_is_require", "dgamma_is_require", "dbeta_is_require")
     },
-    "ops/primitives/pulled.py _pool_grad.gradient out": "it follows from the operand",
+    **{f"ops/primitives/pulled_rows.py _lu_unpack_grad {n}_grad_flag": "as in MindSpore both are given" for n in "LU"},
+    "ops/primitives/pulled.py _extreme_second.second _": "as in MindSpore both are given",
+    "ops/primitives/pulled_windows.py _at_places.taken _": "argmax says where",
     "compat/toplevel.py _without_effect.function args": _SAID,
     "compat/toplevel.py _without_effect.function kwargs": _SAID,
     "compat/toplevel.py _marker options": _HOW,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
@@ -117,11 +119,26 @@ def fractional_pool(
     if min(counts) < 1:
         raise ArgumentValueError(f"{owner}: of {sizes} pixels pooling_ratio {ratio!r} leaves none", loc=user_loc())
     borders = _all_borders(owner, sizes, counts, pseudo_random, deterministic, seeds)
+    more = (1 if pseudo_random else 0, 1 if overlapping else 0)
+    widths = [
+        min(-(-size // count) + (more[0] if size % count else 0) + more[1], size)
+        for size, count in zip(sizes, counts, strict=True)
+    ]
+    return pooled_between(x, borders, widths, overlapping, largest), borders[0], borders[1]
+
+
+def pooled_between(
+    x: Tensor, borders: Sequence[Tensor], widths: Sequence[int], overlapping: bool, largest: bool
+) -> Tensor:
+    """Maxima or means of the windows of images [N, H, W, C] between borders of rows and of columns, int64[count + 1] each.
+
+    widths: how many rows and columns the windows have at most.
+    """
+    dtype = x.tensor_type.dtype
     lowest = -float("inf") if dtype in FLOATS else int(np.iinfo(x.tensor_type.numpy).min)
     made, shares = x, []
-    for axis, size, count, ends in zip((1, 2), sizes, counts, borders, strict=True):
-        width = -(-size // count) + (1 if pseudo_random and size % count else 0) + (1 if overlapping else 0)
-        made, there = _seen(made, axis, ends, min(width, size), overlapping)
+    for axis, width, ends in zip((1, 2), widths, borders, strict=True):
+        made, there = _seen(made, axis, ends, width, overlapping)
         inside = _beside(there, axis)
         made = (
             reduce_max(select(inside, made, lowest), axis + 1)
@@ -129,8 +146,8 @@ def fractional_pool(
             else reduce_sum(select(inside, made, 0), axis + 1)
         )
         shares.append(reduce_sum(cast(there, "int64"), 1))
-    if not largest:
-        elements = mul(reshape(shares[0], (1, -1, 1, 1)), reshape(shares[1], (1, 1, -1, 1)))
-        divided = div if dtype in FLOATS else truncate_div
-        made = divided(made, cast_to(elements, dtype))
-    return made, borders[0], borders[1]
+    if largest:
+        return made
+    elements = mul(reshape(shares[0], (1, -1, 1, 1)), reshape(shares[1], (1, 1, -1, 1)))
+    divided = div if dtype in FLOATS else truncate_div
+    return divided(made, cast_to(elements, dtype))

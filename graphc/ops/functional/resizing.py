@@ -192,6 +192,21 @@ def resize_cubic(
     return _resized(x, wanted_plane(size), axis_of)
 
 
+def resize_by_places(x: Tensor, sizes: Sequence[int], mode: str, corners: bool) -> Tensor:
+    """[N, C, ...] in other sizes, by the entries where parts begin ("nearest"), or those on both sides ("linear") or the four
+    ("cubic") around the middles of parts; with `corners` the latter two keep the first and the last entry."""
+
+    def axis_of(x: Tensor, axis: int, wanted: int) -> Tensor:
+        have = x.shape[axis]
+        if mode == "nearest":
+            return _picked(x, axis, np.floor(_left_places(have, wanted)))
+        places = (_corner_places if corners else _center_places)(have, wanted)
+        weights = _linear_weights(have, places) if mode == "linear" else _cubic_weights(have, places, -0.75, False)
+        return _weighted(x, axis, weights)
+
+    return _resized(x, sizes, axis_of)
+
+
 def resize_area(images: Tensor, size: Any, align_corners: bool = False) -> Tensor:
     """float32[N, H, W, C]: images [N, H, W, C] in another height and width, each pixel the mean of what it covers."""
     x = transpose(cast(images, "float32"), (0, 3, 1, 2))
@@ -217,26 +232,35 @@ def resize_nearest_neighbor(input_x: Tensor, size: Sequence[int], align_corners:
     return resize_nearest(input_x, wanted_plane(size), align_corners)
 
 
-def _volume(owner: str, x: Tensor, output_size: Any, scales: Any) -> tuple[tuple[int, ...], Scales | None]:
-    """The three sizes of a volume [N, C, D, H, W] by one of output_size and scales."""
-    if x.ndim != 5 or (output_size is None) == (scales is None):
-        raise ArgumentValueError(f"{owner}: expected [N, C, D, H, W] and one of output_size and scales", loc=user_loc())
+def _upsampled(
+    owner: str, axes: int, x: Tensor, output_size: Any, scales: Any
+) -> tuple[tuple[int, ...], Scales | None]:
+    """The sizes of the axes behind the second, so many, by one of output_size and scales."""
+    if x.ndim != 2 + axes or (output_size is None) == (scales is None):
+        raise ArgumentValueError(
+            f"{owner}: expected [N, C, {'D, H, W'[-3 * axes + 2 :]}] and one of output_size and scales", loc=user_loc()
+        )
     if output_size is not None:
         return tuple(int(s) for s in output_size), None
     return tuple(int(n * s) for n, s in zip(x.shape[2:], scales, strict=True)), tuple(scales)
 
 
+def upsample_nearest(owner: str, axes: int, x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
+    """[N, C, ...] with so many further axes in another size, by nearest neighbours."""
+    sizes, steps = _upsampled(owner, axes, x, output_size, scales)
+    return resize_nearest(x, sizes, scales=steps)
+
+
 def upsample_nearest3d(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
     """Volumes [N, C, D, H, W] in another size, by nearest neighbours."""
-    sizes, steps = _volume("UpsampleNearest3D", x, output_size, scales)
-    return resize_nearest(x, sizes, scales=steps)
+    return upsample_nearest("UpsampleNearest3D", 3, x, output_size, scales)
 
 
 def upsample_trilinear3d(
     x: Tensor, output_size: Any = None, scales: Any = None, *, align_corners: bool = False
 ) -> Tensor:
     """Volumes [N, C, D, H, W] in another size, by trilinear interpolation."""
-    sizes, steps = _volume("UpsampleTrilinear3D", x, output_size, scales)
+    sizes, steps = _upsampled("UpsampleTrilinear3D", 3, x, output_size, scales)
     return resize_linear(x, sizes, align_corners, True, steps)
 
 

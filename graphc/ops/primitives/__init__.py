@@ -29,6 +29,9 @@ from graphc.ops.primitives.patches import *
 from graphc.ops.primitives.pooling import *
 from graphc.ops.primitives.products import *
 from graphc.ops.primitives.pulled import *
+from graphc.ops.primitives.pulled_norms import *
+from graphc.ops.primitives.pulled_rows import *
+from graphc.ops.primitives.pulled_windows import *
 from graphc.ops.primitives.python import *
 from graphc.ops.primitives.recurrent import *
 from graphc.ops.primitives.reduction import *

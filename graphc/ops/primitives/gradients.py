@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.tensor.primitive import Only, declare
+from graphc.ops.tensor.primitive import declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- gradients: of dy and what the forward took or gave
@@ -65,12 +66,17 @@ LogSoftmaxGrad = _gradient(
     axis=-1,
 )
 
-BiasAddGrad = _gradient(
-    "BiasAddGrad",
-    lambda dy: F.reduce_sum(dy, tuple(i for i in range(dy.ndim) if i != 1)),
-    "of BiasAdd for its bias",
-    data_format=Only("NCHW"),
-)
+
+def _bias_add_grad(dy: Tensor, data_format: str) -> Tensor:
+    if data_format not in ("NCHW", "NHWC", "NCDHW"):
+        raise ArgumentValueError(
+            f"BiasAddGrad: data_format must be 'NCHW', 'NHWC' or 'NCDHW', got {data_format!r}", loc=user_loc()
+        )
+    channels = dy.ndim - 1 if data_format == "NHWC" else 1
+    return F.reduce_sum(dy, tuple(i for i in range(dy.ndim) if i != channels))
+
+
+BiasAddGrad = _gradient("BiasAddGrad", _bias_add_grad, "of BiasAdd for its bias, from dy", data_format="NCHW")
 
 SigmoidCrossEntropyWithLogitsGrad = _gradient(
     "SigmoidCrossEntropyWithLogitsGrad",

@@ -1,40 +1,19 @@
-"""Gradients of primitives as primitives of their own: what flows into the results, pulled back through the forward one."""
+"""Gradients as primitives of their own: of activations, of losses, of elements taken, of padding, of greater and smaller ones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphc.errors import ShapeError, user_loc
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.functional.dynamic import known_values
-from graphc.ops.functional.shapes import whole_numbers
-from graphc.ops.gradients.derivatives import vjp
 from graphc.ops.primitives.arrays import MirrorPad, Slice, StridedSlice
+from graphc.ops.primitives.images import PadV3
 from graphc.ops.primitives.losses import MultiMarginLoss
-from graphc.ops.primitives.network import (
-    LRN,
-    AvgPool,
-    BinaryCrossEntropy,
-    Conv2D,
-    KLDivLoss,
-    L2Normalize,
-    MaxPool,
-    NLLLoss,
-    SmoothL1Loss,
-)
-from graphc.ops.primitives.pooling import AvgPool3D, MaxPool3D
-from graphc.ops.primitives.resizing import ResizeBicubic, ResizeBilinearV2, ResizeNearestNeighbor
-from graphc.ops.primitives.sampling import GridSampler2D, GridSampler3D
-from graphc.ops.tensor.primitive import REQUIRED, Only, declare
+from graphc.ops.primitives.network import BinaryCrossEntropy, KLDivLoss, NLLLoss, SmoothL1Loss
+from graphc.ops.primitives.pull import pulled
+from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
-
-
-def _pull(forward: Callable[..., Any], dy: Any, *operands: Tensor) -> Any:
-    """The gradients for the operands of a function whose result has the gradient dy: one alone, several in a tuple."""
-    made = vjp(forward, *operands)[1](dy)
-    return made[0] if len(operands) == 1 else made
-
 
 # ---- activations
 
@@ -43,358 +22,233 @@ SoftmaxGrad = declare(
     lambda y, dy: y * (dy - F.reduce_sum(dy * y, -1, keep_dims=True)),
     "The gradient of Softmax along the last axis, from its result and dy",
 )
-GeLUGrad = declare(
-    "GeLUGrad", lambda dy, x, y: _pull(lambda v: F.gelu(v, "tanh"), dy, x), "The gradient of GeLU, from dy, x and y"
-)
-FastGeLUGrad = declare(
-    "FastGeLUGrad", lambda dy, x: _pull(F.fast_gelu, dy, x), "The gradient of FastGeLU, from dy and x"
-)
-HSwishGrad = declare("HSwishGrad", lambda dy, x: _pull(F.hardswish, dy, x), "The gradient of HSwish, from dy and x")
-HShrinkGrad = declare(
+GeLUGrad = pulled("GeLUGrad", "dy x y", "x", lambda x: F.gelu(x, "tanh"), "The gradient of GeLU, from dy, x and y")
+FastGeLUGrad = pulled("FastGeLUGrad", "dy x", "x", lambda x: F.fast_gelu(x), "The gradient of FastGeLU, from dy and x")
+HSwishGrad = pulled("HSwishGrad", "dy x", "x", lambda x: F.hardswish(x), "The gradient of HSwish, from dy and x")
+HShrinkGrad = pulled(
     "HShrinkGrad",
-    lambda dy, x, lambd: _pull(lambda v: F.hardshrink(v, lambd), dy, x),
+    "dy x",
+    "x",
+    lambda x, lambd: F.hardshrink(x, lambd),
     "The gradient of HShrink, from dy and x",
     lambd=0.5,
 )
-SoftShrinkGrad = declare(
+SoftShrinkGrad = pulled(
     "SoftShrinkGrad",
-    lambda dy, x, lambd: _pull(lambda v: F.softshrink(v, lambd), dy, x),
+    "dy x",
+    "x",
+    lambda x, lambd: F.softshrink(x, lambd),
     "The gradient of SoftShrink, from dy and x",
     lambd=0.5,
 )
-LogitGrad = declare(
+LogitGrad = pulled(
     "LogitGrad",
-    lambda dy, x, eps: _pull(lambda v: F.logit(v, None if eps == -1.0 else eps), dy, x),
+    "dy x",
+    "x",
+    lambda x, eps: F.logit(x, None if eps == -1.0 else eps),
     "The gradient of Logit, from dy and x",
     eps=-1.0,
 )
-PReLUGrad = declare(
-    "PReLUGrad", lambda dy, x, weight: _pull(F.prelu, dy, x, weight), "The gradients of PReLU for x and weight"
+PReLUGrad = pulled(
+    "PReLUGrad",
+    "dy x weight",
+    "x weight",
+    lambda x, weight: F.prelu(x, weight),
+    "The gradients of PReLU for x and weight",
+)
+GluGrad = pulled(
+    "GluGrad", "dy x", "x", lambda x, axis: F.glu(x, axis), "The gradient of ops.glu, from dy and x", axis=REQUIRED
 )
 DropoutGrad = declare(
     "DropoutGrad",
-    lambda dy, mask, keep_prob: dy * F.cast(mask, dy.dtype) / keep_prob,
+    lambda dy, mask, keep_prob: dy * F.cast(F.stop_gradient(mask), dy.dtype) / keep_prob,
     "The gradient of Dropout, from dy and the mask of what was kept",
     keep_prob=0.5,
 )
 
-# ---- pooling, convolution, resizing
-
-
-def _pool_grad(pool: Any) -> Callable[..., Tensor]:
-    def gradient(x: Tensor, out: Tensor, dy: Tensor, **attributes: Any) -> Tensor:
-        made: Tensor = _pull(pool(**attributes), dy, x)
-        return made
-
-    return gradient
-
-
-_PLANES = {"kernel_size": 1, "strides": 1, "pad_mode": "VALID", "data_format": Only("NCHW")}
-MaxPoolGrad = declare(
-    "MaxPoolGrad", _pool_grad(MaxPool), "The gradient of MaxPool, from x, its result and dy", **_PLANES
-)
-AvgPoolGrad = declare(
-    "AvgPoolGrad", _pool_grad(AvgPool), "The gradient of AvgPool, from x, its result and dy", **_PLANES
-)
-MaxPool3DGrad = declare(
-    "MaxPool3DGrad",
-    _pool_grad(MaxPool3D),
-    "The gradient of MaxPool3D, from x, its result and dy",
-    kernel_size=(1, 1, 1, 1, 1),
-    strides=(1, 1, 1, 1, 1),
-    pad_mode="VALID",
-    pad_list=0,
-    data_format=Only("NCDHW"),
-)
-
-
-def _avg_pool3d_grad(x_shape: Sequence[int], dy: Tensor, pads: Any, pad_mode: str, **attributes: Any) -> Tensor:
-    made: Tensor = _pull(AvgPool3D(pad=pads, pad_mode=pad_mode, **attributes), dy, F.zeros(tuple(x_shape), dy.dtype))
-    return made
-
-
-AvgPool3DGrad = declare(
-    "AvgPool3DGrad",
-    _avg_pool3d_grad,
-    "The gradient of AvgPool3D, from the shape of x and dy",
-    kernel_size=1,
-    strides=1,
-    pads=0,
-    ceil_mode=False,
-    count_include_pad=True,
-    divisor_override=0,
-    data_format=Only("NCDHW"),
-    pad_mode="pad",
-)
-
-
-def _max_pool_grad_with_argmax(
-    x: Tensor, dy: Tensor, argmax: Tensor, kernel_size: Any, strides: Any, pad_mode: Any
-) -> Tensor:
-    """dy at the places of the greatest of each window, counted in all of an image of x [N, C, H, W]."""
-    if x.ndim != 4 or dy.shape != argmax.shape or dy.shape[:2] != x.shape[:2]:
-        raise ShapeError(
-            f"MaxPoolGradWithArgmax: x is {x.tensor_type}, dy {dy.tensor_type}, argmax {argmax.tensor_type}",
-            loc=user_loc(),
-        )
-    images = F.zeros((x.shape[0], x.size // x.shape[0]), dy.dtype)
-    places, given = (F.reshape(v, (x.shape[0], -1)) for v in (argmax, dy))
-    return F.reshape(F.tensor_scatter_elements(images, places, given, 1, "add"), x.shape)
-
-
-MaxPoolGradWithArgmax = declare(
-    "MaxPoolGradWithArgmax",
-    _max_pool_grad_with_argmax,
-    kernel_size=1,
-    strides=1,
-    pad_mode="VALID",
-    data_format=Only("NCHW"),
-)
-
-
-def _conv2d_filter(dy: Tensor, x: Tensor, w_size: Sequence[int], pad_list: Any, **attributes: Any) -> Tensor:
-    """The gradient of Conv2D for its weight, of this shape, from dy and x."""
-    weight = F.zeros(tuple(w_size), x.dtype)
-    made: Tensor = _pull(lambda w: Conv2D(**attributes)(x, w), dy, weight)
-    return made
-
-
-Conv2DBackpropFilter = declare(
-    "Conv2DBackpropFilter",
-    _conv2d_filter,
-    out_channel=REQUIRED,
-    kernel_size=REQUIRED,
-    pad_mode="valid",
-    pad=0,
-    pad_list=(0, 0, 0, 0),
-    mode=Only(1),
-    stride=(1, 1),
-    dilation=(1, 1, 1, 1),
-    group=1,
-    data_format=Only("NCHW"),
-)
-
-_CORNERS = {"align_corners": False, "half_pixel_centers": False}
-
-
-def _resize_grad(resize: Any) -> Callable[..., Tensor]:
-    def gradient(dy: Tensor, image: Tensor, **attributes: Any) -> Tensor:
-        made: Tensor = _pull(lambda v: resize(**attributes)(v, dy.shape[2:]), dy, image)
-        return made
-
-    return gradient
-
-
-ResizeBilinearGrad = declare(
-    "ResizeBilinearGrad", _resize_grad(ResizeBilinearV2), "The gradient of ResizeBilinearV2, from dy and x", **_CORNERS
-)
-ResizeBicubicGrad = declare(
-    "ResizeBicubicGrad", _resize_grad(ResizeBicubic), "The gradient of ResizeBicubic, from dy and x", **_CORNERS
-)
-
-
-def _nearest_grad(dy: Tensor, size: Any, **attributes: Any) -> Tensor:
-    wanted = whole_numbers("ResizeNearestNeighborGrad", "size", size)
-    resize = ResizeNearestNeighbor(dy.shape[2:], **attributes)
-    made: Tensor = _pull(resize, dy, F.zeros((*dy.shape[:2], *wanted), dy.dtype))
-    return made
-
-
-ResizeNearestNeighborGrad = declare(
-    "ResizeNearestNeighborGrad",
-    _nearest_grad,
-    "The gradient of ResizeNearestNeighbor, from dy and the size of x",
-    **_CORNERS,
-)
-
-
-def _grid_grad(sampler: Any) -> Callable[..., Any]:
-    def gradient(dy: Tensor, x: Tensor, grid: Tensor, **attributes: Any) -> Any:
-        return _pull(sampler(**attributes), dy, x, grid)
-
-    return gradient
-
-
-_GRIDS = {
-    "interpolation_mode": "bilinear",
-    "padding_mode": "zeros",
-    "align_corners": False,
-    "output_mask": Only((1, 1)),
-}
-GridSampler2DGrad = declare(
-    "GridSampler2DGrad", _grid_grad(GridSampler2D), "The gradients of GridSampler2D for x and grid", **_GRIDS
-)
-GridSampler3DGrad = declare(
-    "GridSampler3DGrad", _grid_grad(GridSampler3D), "The gradients of GridSampler3D for x and grid", **_GRIDS
-)
-
-# ---- normalization
-
-
-def _standardized(x: Tensor, mean: Tensor, variance: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
-    """x less a mean over the root of a variance, and 1 over that root."""
-    rate = F.rsqrt(variance + epsilon)
-    return (x - mean) * rate, rate
-
-
-def _layer_norm_grad(
-    x: Tensor, dy: Tensor, variance: Tensor, mean: Tensor, gamma: Tensor, begin_norm_axis: int, begin_params_axis: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of LayerNorm for x, gamma and beta, from x, dy, the variance and the mean that it gave, and gamma."""
-    over = tuple(range(begin_norm_axis % x.ndim, x.ndim))
-    ahead = tuple(range(begin_params_axis % x.ndim))
-    normal, rate = _standardized(x, mean, variance, 1e-12)
-    flow = dy * gamma
-    dx = flow - F.reduce_mean(flow, over, keep_dims=True) - normal * F.reduce_mean(flow * normal, over, keep_dims=True)
-    return dx * rate, F.reduce_sum(dy * normal, ahead), F.reduce_sum(dy, ahead)
-
-
-LayerNormGrad = declare("LayerNormGrad", _layer_norm_grad, begin_norm_axis=1, begin_params_axis=1)
-
-
-def _batch_norm_grad(
-    dy: Tensor,
-    x: Tensor,
-    scale: Tensor,
-    saved_mean: Tensor,
-    saved_variance: Tensor,
-    reserve: Any,
-    is_training: bool,
-    epsilon: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of BatchNorm for x, scale and bias, from dy, x, scale and the mean and variance that it used."""
-    shape = (1, -1, *[1] * (x.ndim - 2))
-    axes = (0, *range(2, x.ndim))
-    mean, variance, factor = (F.reshape(v, shape) for v in (saved_mean, saved_variance, scale))
-    normal, rate = _standardized(x, mean, variance, epsilon)
-    dscale, dbias = F.reduce_sum(dy * normal, axes), F.reduce_sum(dy, axes)
-    flow = dy
-    if is_training:
-        count = x.size // x.shape[1]
-        flow = dy - (F.reshape(dbias, shape) + normal * F.reshape(dscale, shape)) / count
-    return flow * factor * rate, dscale, dbias
-
-
-BatchNormGrad = declare("BatchNormGrad", _batch_norm_grad, is_training=False, epsilon=1e-5, data_format=Only("NCHW"))
-L2NormalizeGrad = declare(
-    "L2NormalizeGrad",
-    lambda x, y, dy, **attributes: _pull(L2Normalize(**attributes), dy, x),
-    "The gradient of L2Normalize, from x, its result and dy",
-    axis=0,
-    epsilon=1e-4,
-)
-LRNGrad = declare(
-    "LRNGrad",
-    lambda dy, x, y, **attributes: _pull(LRN(**attributes), dy, x),
-    "The gradient of LRN, from dy, x and its result",
-    depth_radius=5,
-    bias=1.0,
-    alpha=1.0,
-    beta=0.5,
-)
-
 # ---- losses
 
-SmoothL1LossGrad = declare(
+SmoothL1LossGrad = pulled(
     "SmoothL1LossGrad",
-    lambda x, target, dy, **attributes: _pull(lambda v: SmoothL1Loss(**attributes)(v, target), dy, x),
+    "x target dy",
+    "x",
+    lambda x, target, beta, reduction: SmoothL1Loss(beta, reduction)(x, target),
     "The gradient of SmoothL1Loss, from x, target and dy",
     beta=1.0,
     reduction="none",
 )
-BinaryCrossEntropyGrad = declare(
+BinaryCrossEntropyGrad = pulled(
     "BinaryCrossEntropyGrad",
-    lambda x, target, dy, weight=None, **attributes: _pull(
-        lambda v: BinaryCrossEntropy(**attributes)(v, target, weight), dy, x
-    ),
+    "x target dy weight?",
+    "x",
+    lambda x, target, weight, reduction: BinaryCrossEntropy(reduction)(x, target, weight),
     "The gradient of BinaryCrossEntropy, from x, target, dy and weight",
     reduction="mean",
 )
-KLDivLossGrad = declare(
+KLDivLossGrad = pulled(
     "KLDivLossGrad",
-    lambda dy, x, target, **attributes: _pull(lambda v: KLDivLoss(**attributes)(v, target), dy, x),
+    "dy x target",
+    "x",
+    lambda x, target, reduction: KLDivLoss(reduction)(x, target),
     "The gradient of KLDivLoss, from dy, x and target",
     reduction="mean",
 )
 
 
-def _nll_grad(
-    x: Tensor, dy: Tensor, labels: Tensor, weight: Tensor, total_weight: Tensor, reduction: str, ignore_index: int
-) -> Tensor:
-    """The gradient of NLLLoss, from x, dy, labels, weight and what the weights of the labels add up to."""
-    if reduction == "mean":
-        reduction, dy = "sum", dy / total_weight
-    made: Tensor = _pull(lambda v: NLLLoss(reduction, ignore_index)(v, labels, weight)[0], dy, x)
-    return made
+def _nll(x: Tensor, labels: Tensor, weight: Tensor, total_weight: Tensor, reduction: str, ignore_index: int) -> Tensor:
+    """NLLLoss, its mean by what the weights of the labels are said to add up to."""
+    made: Tensor = NLLLoss("sum" if reduction == "mean" else reduction, ignore_index)(x, labels, weight)[0]
+    return made / total_weight if reduction == "mean" else made
 
 
-NLLLossGrad = declare(
+NLLLossGrad = pulled(
     "NLLLossGrad",
-    _nll_grad,
+    "x dy labels weight total_weight",
+    "x",
+    _nll,
+    "The gradient of NLLLoss, from x, dy, labels, weight and what the weights of the labels add up to",
     reduction="mean",
     ignore_index=-100,
 )
-MultiMarginLossGrad = declare(
+MultiMarginLossGrad = pulled(
     "MultiMarginLossGrad",
-    lambda dy, x, target, weight=None, **attributes: _pull(
-        lambda v: MultiMarginLoss(**attributes)(v, target, weight), dy, x
-    ),
+    "dy x target weight?",
+    "x",
+    lambda x, target, weight, p, margin, reduction: MultiMarginLoss(p, margin, reduction)(x, target, weight),
     "The gradient of MultiMarginLoss, from dy, x, target and weight",
     p=1,
     margin=1.0,
     reduction="mean",
 )
 
-# ---- elements taken, and padding
+# ---- elements taken
 
-
-def _strided_slice_grad(dy: Tensor, shapex: Any, begin: Any, end: Any, strides: Any, **masks: Any) -> Tensor:
-    """The gradient of StridedSlice for x, of this shape, from dy."""
-    x = F.zeros(whole_numbers("StridedSliceGrad", "shapex", shapex), dy.dtype)
-    made: Tensor = _pull(lambda v: StridedSlice(**masks)(v, begin, end, strides), dy, x)
-    return made
-
-
-StridedSliceGrad = declare(
+StridedSliceGrad = pulled(
     "StridedSliceGrad",
-    _strided_slice_grad,
+    "dy x_shape begin end strides",
+    "x",
+    lambda x, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask: StridedSlice(
+        begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+    )(x, begin, end, strides),
+    "The gradient of StridedSlice, from dy and the shape of x",
+    known="begin end strides",
     begin_mask=0,
     end_mask=0,
     ellipsis_mask=0,
     new_axis_mask=0,
     shrink_axis_mask=0,
 )
-SliceGrad = declare(
+SliceGrad = pulled(
     "SliceGrad",
-    lambda dy, x, begin, size: _pull(lambda v: Slice()(v, begin, size), dy, x),
+    "dy x begin size",
+    "x",
+    lambda x, begin, size: Slice()(x, begin, size),
     "The gradient of Slice, from dy, x, begin and size",
+    known="begin size",
 )
-GatherDGradV2 = declare(
+GatherDGradV2 = pulled(
     "GatherDGradV2",
-    lambda x, dim, index, dy: _pull(lambda v: F.gather_elements(v, dim, index), dy, x),
+    "x dim index dy",
+    "x",
+    lambda x, dim, index: F.gather_elements(x, dim, index),
     "The gradient of GatherD, from x, dim, index and dy",
 )
 
 
-def _mirror_pad_grad(dy: Tensor, paddings: Any, mode: str) -> Tensor:
-    """The gradient of MirrorPad for x, from dy and the paddings."""
-    ends = known_values("MirrorPadGrad", paddings) if isinstance(paddings, Tensor) else paddings
-    ends = tuple((int(a), int(b)) for a, b in ends)
-    x = F.zeros(tuple(d - a - b for d, (a, b) in zip(dy.shape, ends, strict=True)), dy.dtype)
-    made: Tensor = _pull(lambda v: MirrorPad(mode)(v, ends), dy, x)
+def _masked(dy: Tensor, x: Tensor, mask: Tensor) -> Tensor:
+    """The elements of x, spread over the shape that x and mask have together, where the mask is true, one behind the other; dy
+    says how many they are."""
+    both = F.broadcast_to(x, F.logical_or(F.zeros_like(x) != 0, mask).shape)
+    flat = F.reshape(F.broadcast_to(mask, both.shape), (-1,))
+    place = F.select(flat, F.cumsum(F.cast(flat, "int64"), 0) - 1, dy.shape[0])
+    return F.unsorted_segment_sum(F.reshape(both, (-1,)), place, dy.shape[0] + 1)[: dy.shape[0]]
+
+
+MaskedSelectGrad = pulled(
+    "MaskedSelectGrad", "x mask dy", "x", _masked, "The gradient of MaskedSelect, from x, its mask and dy"
+)
+
+# ---- padding
+
+
+def _less(shape: Sequence[int], pairs: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """What was padded to this shape by (before, after) of the last axes."""
+    whole = [(0, 0)] * (len(shape) - len(pairs)) + list(pairs)
+    return tuple(d - a - b for d, (a, b) in zip(shape, whole, strict=True))
+
+
+MirrorPadGrad = pulled(
+    "MirrorPadGrad",
+    "dy paddings",
+    "x",
+    lambda x, paddings, mode: MirrorPad(mode)(x, paddings),
+    "The gradient of MirrorPad, from dy and the paddings",
+    known="paddings",
+    shape=lambda dy, paddings: _less(dy.shape, paddings),
+    mode="REFLECT",
+)
+
+
+def _before_padding(dy: Tensor, paddings: Any, paddings_contiguous: bool) -> tuple[int, ...]:
+    """The shape of what PadV3 made dy's shape of."""
+    if not isinstance(paddings, tuple) or len(paddings) % 2 or len(paddings) > 2 * dy.ndim:
+        raise ArgumentValueError(
+            f"PadV3Grad: paddings must be two numbers for each of at most {dy.ndim} axes, got {paddings!r}",
+            loc=user_loc(),
+        )
+    half = len(paddings) // 2
+    parts = (paddings[::2], paddings[1::2]) if paddings_contiguous else (paddings[:half], paddings[half:])
+    return _less(dy.shape, list(zip(*parts, strict=True))[::-1])
+
+
+def _continued(x: Tensor, paddings: Any, mode: str, paddings_contiguous: bool) -> Tensor:
+    """PadV3 by elements of x."""
+    modes = ("reflect", "edge", "circular")
+    if mode not in modes:
+        raise ArgumentValueError(f"PadV3Grad: mode must be one of {', '.join(modes)}, got {mode!r}", loc=user_loc())
+    made: Tensor = PadV3(mode, paddings_contiguous)(x, paddings)
     return made
 
 
-MirrorPadGrad = declare("MirrorPadGrad", _mirror_pad_grad, mode="REFLECT")
+PadV3Grad = pulled(
+    "PadV3Grad",
+    "dy paddings",
+    "x",
+    _continued,
+    "The gradient of PadV3, from dy and the paddings",
+    known="paddings",
+    shape=_before_padding,
+    mode="reflect",
+    paddings_contiguous=True,
+)
+
+# ---- the greater and the smaller of two
 
 
-def _extreme_grad(extreme: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:
-    def gradient(x: Tensor, y: Tensor, dy: Tensor) -> Any:
-        return _pull(extreme, dy, x, y)
+def _extreme_grad(name: str, extreme: Callable[[Tensor, Tensor], Tensor]) -> type[Any]:
+    return pulled(
+        f"{name}Grad",
+        "x y dy",
+        "x y",
+        lambda x, y: extreme(x, y),
+        f"The gradients of {name}, from x, y and dy",
+        grad_x=True,
+        grad_y=True,
+    )
 
-    return gradient
+
+MaximumGrad, MinimumGrad = _extreme_grad("Maximum", F.maximum), _extreme_grad("Minimum", F.minimum)
 
 
-_BOTH = {"grad_x": Only(True), "grad_y": Only(True)}
-MaximumGrad = declare("MaximumGrad", _extreme_grad(F.maximum), "The gradients of Maximum, from x, y and dy", **_BOTH)
-MinimumGrad = declare("MinimumGrad", _extreme_grad(F.minimum), "The gradients of Minimum, from x, y and dy", **_BOTH)
+def _extreme_second(name: str, first: Callable[[Tensor, Tensor], Tensor], **attrs: Any) -> type[Any]:
+    """The primitive that gives what flows back through the gradients of Maximum or Minimum: for x, y (none) and dy."""
+
+    def second(x: Tensor, y: Tensor, dx: Tensor, dy: Tensor, **_: Any) -> tuple[Tensor, Tensor, Tensor]:
+        return F.zeros_like(x), F.zeros_like(y), F.select(first(x, y), dx, dy)
+
+    doc = f"The gradients of {name}Grad, from x, y, and what flows into its results; of two that are equal x counts"
+    return declare(f"{name}GradGrad", second, doc, **attrs)
+
+
+MaximumGradGrad = _extreme_second("Maximum", F.greater_equal, grad_x=True, grad_y=True)
+MinimumGradGrad = _extreme_second("Minimum", F.less_equal)

@@ -1,0 +1,84 @@
+"""Gradients that are primitives, and functions of `ops.auto_generate`, give what MindSpore's give.
+
+What they give is in tests/data, with the program that has recorded it, ms_generated.py.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Tensor, nn
+from graphc.compat import generated, inner
+from graphc.ops import primitives
+from tests.data.ms_generated import CASES, Names, floats, parts, weighted, written
+
+RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_generated.json").read_text())
+NAMES = Names(Tensor, [primitives, generated, inner, graphc])
+
+
+def close(case, found, wanted):
+    #: MindSpore takes the weights of its cubic convolution from a table.
+    atol = 1e-3 if case.startswith("ResizeBicubic") else 2e-5
+    for a, recorded in zip(found, wanted, strict=True):
+        assert (list(a.shape), str(a.dtype)) == (recorded["shape"], recorded["dtype"]), case
+        np.testing.assert_allclose(a.ravel().astype(np.float64), recorded["values"], rtol=5e-4, atol=atol, err_msg=case)
+
+
+def test_every_case_is_recorded():
+    assert list(RECORDED) == CASES
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_as_mindspore(case):
+    primitive, operands = parts(case, NAMES)
+    close(case, written(case, primitive(*operands)), RECORDED[case]["results"])
+
+
+#: Primitives with operands that a compiled step must know: shapes, sizes, paddings.
+KNOWN = {
+    "AdaptiveAvgPool2DGrad": 1, "AdaptiveAvgPool3DGrad": 1, "DynamicBroadcastTo": 1, "FractionalAvgPoolGrad": 0,
+    "MirrorPadGrad": 1, "PadV3Grad": 1, "ResizeNearestNeighborV2Grad": 1, "ResizeV2Grad": 3, "SparseSegmentMeanGrad": 3,
+    "SparseSegmentSqrtNGrad": 3, "TraceGrad": 1, "TraceV2Grad": 1,
+}  # fmt: skip
+#: A function of SciPy's, which no compiled step calls, one that looks at bytes, and one of shapes alone.
+EAGER = ("IgammaGradA", "view_dtype", "DynamicBroadcastGradientArgs")
+COMPILED = [case for case in CASES if not case.startswith(EAGER)]
+
+
+class Calls(nn.Cell):
+    """Calls of several primitives in one step, each with its tensors behind those of the one before."""
+
+    def __init__(self, calls):
+        super().__init__()
+        self.calls = calls
+
+    def construct(self, *tensors):
+        given, made = iter(tensors), []
+        for primitive, operands, constant in self.calls:
+            made.append(primitive(*[x if not moves(k, x, constant) else next(given) for k, x in enumerate(operands)]))
+        return tuple(made)
+
+
+def moves(place, x, constant):
+    return isinstance(x, Tensor) and place != constant
+
+
+@pytest.mark.parametrize("start", range(0, len(COMPILED), 12))
+def test_compiled(start):
+    cases = COMPILED[start : start + 12]
+    calls = [(*parts(case, NAMES), KNOWN.get(case.partition("(")[0])) for case in cases]
+    tensors = [x for _, operands, constant in calls for k, x in enumerate(operands) if moves(k, x, constant)]
+    for case, made in zip(cases, Calls(calls)(*tensors), strict=True):
+        close(case, written(case, made), RECORDED[case]["results"])
+
+
+@pytest.mark.parametrize("case", [case for case, found in RECORDED.items() if found["gradients"]])
+def test_its_own_gradients_are_mindspores(case):
+    primitive, operands = parts(case, NAMES)
+    made = graphc.grad(lambda *xs: weighted(primitive(*xs), Tensor), floats(operands))(*operands)
+    close(case, [x.asnumpy() for x in (made if isinstance(made, tuple) else (made,))], RECORDED[case]["gradients"])
