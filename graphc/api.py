@@ -125,6 +125,9 @@ class CompiledStep(Shown):
         self._queued = self._plain
         with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
             traced = self._trace(cell, leaves, structure)
+        if turns is not None:
+            # Tracing may have changed what the arguments hold. Who calls the cell knows what the step fits.
+            self._values = arguments.values(structure, self._reads)
         self._names = traced.names
         traced_at = time.perf_counter()
         with failing("running the passes", outermost=True, deep=True):

@@ -17,6 +17,7 @@ from graphc.errors import ArgumentValueError, GraphcError, RecompileWarning, Tra
 from graphc.failures import failing
 from graphc.function import FunctionCell, referenced_cells
 from graphc.guards import arguments
+from graphc.guards.iterators import Taken
 from graphc.guards.state import State
 from graphc.guards.walk import Names, walk
 from graphc.guards.watch import Watch
@@ -41,7 +42,11 @@ _SAID = 3
 
 
 class Key(NamedTuple):
-    """All that a step is compiled for."""
+    """All that a step is compiled for.
+
+    taken: None, or the names of iterators of which tracing has taken an item, beside what is equal to nothing else: such a
+    step is right for one call.
+    """
 
     types: tuple[Any, ...]
     references: tuple[int, ...]
@@ -49,6 +54,7 @@ class Key(NamedTuple):
     values: State | None
     state: State
     settings: tuple[Any, ...]
+    taken: tuple[tuple[str, ...], object] | None = None
 
 
 #: Why a cell is compiled again, and what can be done. What is not here is not announced.
@@ -58,6 +64,7 @@ _HELP = {
     " batch(..., drop_remainder=True) leaves out a smaller last batch",
     "values": "Python values are constants of a compiled step: pass what varies as a tensor, or marked by graphc.mutable",
     "state": "what varies from call to call can be a Parameter, or an argument of the call",
+    "taken": "take the item before the call, and give it as an argument",
 }
 
 
@@ -114,12 +121,16 @@ class Steps:
             before = dict(self._steps)
         self._announce(cell, key, before)
         # Threads that come together each compile one, the first to end is kept.
-        with collector.compiling, unforked:
+        taken = Taken({**state.iterators(), **(values.iterators() if values is not None else {})})
+        with collector.compiling, unforked, taken:
             made = (
                 PaddedStep(cell, args, kwargs, varying, self.turns, self._names)
                 if varying
                 else CompiledStep(cell, args, kwargs, self.turns, self._names)
             )
+        if taken.names:
+            key, watch = key._replace(taken=(taken.names, object())), Watch.of_what_moves()
+            self._announce(cell, key, before)
         with self._keeping:
             found = self._steps.setdefault(key, made)
             kept.called(found)
@@ -236,6 +247,10 @@ def _changes(
             if new != old:
                 had = dict.fromkeys(str(k.types[i][0]) for k in before if i < len(k.types))
                 yield f"input {names[i]!r}", f"was {', '.join(list(had)[-_SAID:])}, is {new[0]}"
+        return
+    if kind == "taken":
+        for name in key.taken[0] if key.taken is not None else ():
+            yield name, "gives its next item"
         return
     new, old = getattr(key, kind), getattr(nearest, kind)
     if new is not None and old is not None:

@@ -19,6 +19,9 @@ version = 0
 
 _context: dict[str, Any] = {"mode": GRAPH_MODE, "device_target": "CPU", "save_graphs": False, "save_graphs_path": "."}
 
+#: Names of settings that somebody has set.
+_chosen: set[str] = set()
+
 
 def set_context(**settings: Any) -> None:
     """Set `mode` (GRAPH_MODE or PYNATIVE_MODE), `device_target` ("CPU"), `save_graphs` and `save_graphs_path`.
@@ -48,6 +51,7 @@ def set_context(**settings: Any) -> None:
                 help="mode=GRAPH_MODE, which is 0, or PYNATIVE_MODE, which is 1" if name == "mode" else None,
             )
     _context.update(settings)
+    _chosen.update(settings)
     _changed()
 
 
@@ -61,6 +65,11 @@ def get_context(name: str) -> Any:
     if name not in _context:
         raise ArgumentValueError(f"there is no setting {name!r}; there are {', '.join(_context)}", loc=user_loc())
     return _context[name]
+
+
+def is_chosen(name: str) -> bool:
+    """Whether a setting was set, to its default or to something else."""
+    return name in _chosen
 
 
 # ---- settings

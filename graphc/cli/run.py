@@ -7,7 +7,9 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+from graphc import context
 from graphc.collector import importing
+from graphc.errors import GraphcError
 from graphc.frames import clean
 from graphc.scripts import TargetError, run_main
 
@@ -38,9 +40,23 @@ def run(args: Namespace) -> int:
     except Exception as error:
         # As Python itself would, without the frames that stand between it and the script.
         clean(error)
+        if args.mindspore:
+            _tell_of_modes(error)
         sys.excepthook(type(error), error, error.__traceback__)
         return 1
     return 0
+
+
+#: Of what is refused in a compiled Cell, and Python's when it runs op by op.
+_COMPILED_ALONE = frozenset(("GC120", "GC121", "GC122", "GC123", "GC124", "GC130", "GC131", "GC133", "GC181", "GC182"))
+
+
+def _tell_of_modes(error: Exception) -> None:
+    """A note where a script for MindSpore leaves the mode as it is, which there is another one."""
+    if isinstance(error, GraphcError) and error.code in _COMPILED_ALONE and not context.is_chosen("mode"):
+        error.add_note(
+            "  note: the script sets no mode; MindSpore's is PYNATIVE_MODE then: set_context(mode=PYNATIVE_MODE) runs op by op"
+        )
 
 
 def _is_graph(target: str) -> bool:

@@ -12,7 +12,7 @@ from graphc.ops.tensor.dtype import DType
 class State:
     """What a look at a Cell has found. Two are equal where tracing finds the same."""
 
-    __slots__ = ("_hash", "_kept", "_origins", "_places", "_tokens")
+    __slots__ = ("_hash", "_iterators", "_kept", "_origins", "_places", "_tokens")
 
     def __init__(self, walk: Walk) -> None:
         self._tokens = tuple(walk.tokens)
@@ -20,6 +20,7 @@ class State:
         self._places = walk.places
         self._origins = walk.origins
         self._kept = walk.kept
+        self._iterators = walk.iterators
 
     def __hash__(self) -> int:
         return self._hash
@@ -35,6 +36,11 @@ class State:
             self._places = other._places
         if self._origins == other._origins:
             self._origins = other._origins
+
+    def iterators(self) -> dict[str, Iterator[Any]]:
+        """By the user's names, the iterators that do not tell which item comes next."""
+        paths = self._paths() if self._iterators else []
+        return {paths[number]: iterator for number, iterator in self._iterators}
 
     def differences(self, before: State) -> Iterator[tuple[str, str]]:
         """What is not as it was, by the user's names, and how: ("self.k", "was 2, is 3")."""
@@ -52,12 +58,17 @@ class State:
 
     def _described(self) -> Iterator[tuple[str, Any]]:
         """Places and tokens; numbers of objects, which depend on how many others there are, are left out."""
-        paths: list[str] = []
-        for parent, label in self._origins:
-            paths.append(_joined(paths[parent] if parent >= 0 else "", label))
+        paths = self._paths()
         for (parent, label), token in zip(self._places, self._tokens, strict=True):
             if not (isinstance(token, tuple) and token[0] == "#"):
                 yield _joined(paths[parent] if parent >= 0 else "", label), token
+
+    def _paths(self) -> list[str]:
+        """The name of each object that was looked into."""
+        paths: list[str] = []
+        for parent, label in self._origins:
+            paths.append(_joined(paths[parent] if parent >= 0 else "", label))
+        return paths
 
 
 def _shown(token: Any) -> str | None:

@@ -13,7 +13,7 @@ import sys
 import weakref
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from enum import Enum
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
@@ -111,7 +111,8 @@ _OF_TENSORS = frozenset(
 class Walk:
     """What was found: `tokens` are equal where all is the same. `places` says what each of them stands for: the number of
     the object and the name in it; `origins` where each object was found first. `kept` are objects that count by identity
-    and that nothing but this keeps alive.
+    and that nothing but this keeps alive; `iterators` are those among them that do not tell which item comes next, with
+    the numbers of the objects.
     """
 
     def __init__(self, names: Names) -> None:
@@ -120,6 +121,7 @@ class Walk:
         self.places: list[tuple[int, str]] = []
         self.origins: list[tuple[int, str]] = []
         self.kept: list[Any] = []
+        self.iterators: list[tuple[int, Iterator[Any]]] = []
         self.watch = Watch()
         self._numbers: dict[int, int] = {}
         self._found: list[Any] = []
@@ -338,6 +340,8 @@ class Walk:
         whole = isinstance(value, (Primitive, GradFunction))
         if look is None and not kind.plain:
             self._put("", self._same(value))
+            if isinstance(value, Iterator) and not hasattr(value, "__dict__"):
+                self.iterators.append((self._current, value))
         self._put("", self._node(cls, cls.__qualname__))
         if look is not None:
             look(self, value)

@@ -176,6 +176,30 @@ def test_an_unchanged_script_trains(tmp_path):
     assert result.stdout.splitlines() == ["True False 1024.0", "True 512.0"]
 
 
+@pytest.mark.parametrize("chosen", [False, True])
+def test_what_python_alone_can_do_is_said_to_need_a_mode(tmp_path, chosen):
+    """Where the script sets no mode: MindSpore's is another one then."""
+    script = tmp_path / "keeps.py"
+    setting = "mindspore.set_context(mode=mindspore.GRAPH_MODE)" if chosen else ""
+    script.write_text(
+        textwrap.dedent(
+            f"""
+            import mindspore
+            {setting}
+            class Keeps(mindspore.nn.Cell):
+                def construct(self, x):
+                    self.kept = x
+                    return x
+            Keeps()(mindspore.Tensor([1.0]))
+            """
+        )
+    )
+    command = [sys.executable, "-m", "graphc", "run", "--mindspore", str(script)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "[GC133]" in result.stderr
+    assert ("note: the script sets no mode; MindSpore's is PYNATIVE_MODE then" in result.stderr) is not chosen
+
+
 def test_dtype_is_a_module_beside_being_a_function(mindspore):
     from mindspore import Tensor, ops
     from mindspore import dtype as mstype

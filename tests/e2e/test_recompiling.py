@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import ctypes
 import gc
+import itertools
 import os
 import pickle
 import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -293,3 +294,71 @@ def test_hooks_are_said_as_such() -> None:
             net[0].register_forward_hook(lambda cell, inputs, output: None)
     assert "hooks of self.0 were registered or removed" in str(caught[0].message)
     assert "_hook" not in str(caught[0].message)
+
+
+# ---- iterators
+
+
+def _endless() -> Iterator[float]:
+    numbers = [0.0]
+    while True:
+        yield numbers[0]
+        numbers[0] += 1.0
+
+
+def _plus_next(x: Tensor, items: Iterator[Any]) -> Tensor:
+    item = next(items)
+    return x + float(item[1] if isinstance(item, tuple) else item)
+
+
+_ITERATORS: dict[str, Callable[[], Iterator[Any]]] = {
+    "generator": _endless,
+    "list": lambda: iter([0.0, 1.0, 2.0]),
+    "range": lambda: iter(range(3)),
+    "dict": lambda: iter({0.0: "", 1.0: "", 2.0: ""}),
+    "zip": lambda: zip("abc", _endless(), strict=False),
+    "enumerate": lambda: enumerate([0.0, 1.0, 2.0]),
+    "map": lambda: map(float, range(3)),
+    "cycle": lambda: itertools.cycle([0.0, 1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("kind", _ITERATORS)
+def test_an_item_that_tracing_takes_is_one_for_that_call(kind: str) -> None:
+    items, around = _ITERATORS[kind](), _ITERATORS[kind]()
+    given = Net(lambda self, x, items: _plus_next(x, items))
+    held = Net(lambda self, x: _plus_next(x, self.items), items=_ITERATORS[kind]())
+    gradient = ops.value_and_grad(lambda x: _plus_next(x, around))
+    for expected in (0.0, 1.0, 2.0):
+        x = Tensor(np.zeros(1, np.float32))
+        assert float(given(x, items)) == float(held(x)) == float(gradient(x)[0]) == expected
+
+
+def test_an_iterator_that_construct_does_not_touch_is_no_reason() -> None:
+    net = Net(lambda self, x: x * 2.0 if self.items is not None else x, items=_endless())
+    pairs = Net(lambda self, x: x * 2.0 if self.items is not None else x, items=zip(range(9), range(9), strict=True))
+    for _ in range(3):
+        for each in (net, pairs):
+            next(each.items)
+            each(Tensor(X))
+    assert compiled_times(net) == compiled_times(pairs) == 1
+
+
+def test_iterators_are_said_by_their_names() -> None:
+    net = Net(lambda self, x: x + next(self.items), items=_endless())
+    for _ in range(3):
+        net(Tensor(X))
+    with pytest.warns(graphc.RecompileWarning, match=r"self.items gives its next item\n.*help: take the item before"):
+        net(Tensor(X))
+
+
+def test_an_argument_that_tracing_changes() -> None:
+    class Count:
+        n = 0
+
+        def next(self) -> int:
+            self.n += 1
+            return self.n
+
+    net, count = Net(lambda self, x, count: x * 0.0 + count.next()), Count()
+    assert [float(net(Tensor(X), count)[0]) for _ in range(3)] == [1.0, 2.0, 3.0]

@@ -370,6 +370,9 @@ def test_what_is_done_once_is_said_once(caplog):
         name = f"{x.sum():.3f} {x} {x!s}"
         return x + len(name)
 
+    def layers(self, x):
+        return nn.Dense(3, 2)(x)
+
     def plain(self, x):
         return x + np.linspace(0, 1, 3).astype(np.float32) + max(len("a"), 2)
 
@@ -384,6 +387,9 @@ def test_what_is_done_once_is_said_once(caplog):
     assert ["global N" in said(caplog, cell(counts, box={}), X)[0], N > 0, SEEN != []] == [True] * 3
     assert len(SEEN) >= 1
     assert ["its type, not its value" in f for f in said(caplog, cell(texts), X)] == [True]
+    (made,) = said(caplog, cell(layers), X)
+    assert "initial values of a layer are drawn once" in made
+    assert "return nn.Dense(3, 2)(x)" in made
     assert said(caplog, cell(plain), X) == []
 
 

@@ -180,6 +180,19 @@ def test_compiled_with_gradients(kind):
             assert got.asnumpy()[k] == pytest.approx(slope, rel=0.03, abs=0.02), (i, k)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "bool", "float16"])
+def test_private_methods_take_whole_numbers_of_any_dtype(dtype):
+    """Published programs call them with parameters, past what casts values for the public ones."""
+    value = Tensor(np.array([0, 1, 1])).astype(dtype)
+    p, classes = Tensor([0.25], "float32"), Tensor(np.array([[0.25, 0.75]], np.float32))
+    expected = np.log([0.25, 0.75, 0.75])
+    np.testing.assert_allclose(msd.Categorical()._log_prob(value=value, probs=classes).asnumpy(), expected, 1e-6)
+    np.testing.assert_allclose(msd.Categorical()._cdf(value, classes).asnumpy(), [0.25, 1, 1], 1e-6)
+    np.testing.assert_allclose(msd.Bernoulli()._cdf(value, p).asnumpy(), [0.75, 1, 1], 1e-6)
+    np.testing.assert_allclose(msd.Geometric()._log_prob(value, p).asnumpy(), np.log([0.25, 0.1875, 0.1875]), 1e-6)
+    np.testing.assert_allclose(msd.Poisson()._cdf(value, p).asnumpy(), st.poisson.cdf([0, 1, 1], 0.25), 1e-6)
+
+
 def test_what_is_wrong_is_refused():
     x = Tensor([1.0])
     with pytest.raises(ValueError, match="sd must be > 0, got -1"):

@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from graphc import dispatch
+from graphc.arguments import once
 from graphc.debug import cpus
-from graphc.errors import ArgumentValueError
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.nn.initializer.quantiles import normal_quantile
 from graphc.ops.tensor.tensor import Array
 
@@ -42,6 +44,13 @@ def philox(seed: int, start: int, count: int) -> Array:
 
 def _draw(shape: Shape, transform: Callable[[Array], Array]) -> Array:
     """float32 numbers: `transform` of a fresh stream, piece by piece."""
+    active = dispatch.recorder.get()
+    if active is not None and not active.immediate:
+        once(
+            "the initial values of a layer are drawn once, when the Cell is compiled, not at every step",
+            loc=user_loc(),
+            help="make the layer in __init__, and keep it in an attribute",
+        )
     seed = int(np.random.randint(1, 1 << 63, dtype=np.int64))
     size = math.prod(shape)
     made = np.empty(size, np.float32)

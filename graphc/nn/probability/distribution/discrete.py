@@ -25,6 +25,13 @@ def _at_least_zero(made: Tensor, value: Tensor) -> Tensor:
     return ops.select(ops.broadcast_to(value < 0, made.shape), ops.zeros_like(made), made)
 
 
+def _whole(value: Tensor, like: Tensor) -> Tensor:
+    """The greatest whole number that is not above, in the dtype of a parameter: published programs call `_log_prob`, `_cdf` and
+    the like themselves, with integers.
+    """
+    return ops.floor(ops.cast(value, like.dtype))
+
+
 class Bernoulli(Distribution):
     """1 with a probability probs in (0, 1), else 0."""
 
@@ -54,7 +61,7 @@ class Bernoulli(Distribution):
         return _xlogy(value, probs) + _xlogy(1.0 - value, 1.0 - probs)
 
     def _cdf(self, value: Tensor, probs: Tensor) -> Tensor:
-        value = ops.floor(value) + 0.0 * probs
+        value = _whole(value, probs) + 0.0 * probs
         made = ops.select(value < 1, 1.0 - probs + 0.0 * value, ops.ones_like(value))
         return _at_least_zero(made, value)
 
@@ -91,12 +98,12 @@ class Geometric(Distribution):
         return (-_xlogy(1.0 - probs, 1.0 - probs) - _xlogy(probs, probs)) / probs
 
     def _log_prob(self, value: Tensor, probs: Tensor) -> Tensor:
-        value = ops.floor(value)
+        value = _whole(value, probs)
         made = ops.log1p(-probs) * value + ops.log(probs)
         return ops.select(ops.broadcast_to(value < 0, made.shape), ops.zeros_like(made) - math.inf, made)
 
     def _cdf(self, value: Tensor, probs: Tensor) -> Tensor:
-        value = ops.floor(value)
+        value = _whole(value, probs)
         return _at_least_zero(-ops.expm1((value + 1.0) * ops.log1p(-probs)), value)
 
     def _kl_loss(self, a: tuple[Tensor, ...], b: tuple[Tensor, ...]) -> Tensor:
@@ -134,11 +141,11 @@ class Poisson(Distribution):
         return ops.select(ops.broadcast_to(below, made.shape), ops.zeros_like(made) - math.inf, made)
 
     def _cdf(self, value: Tensor, rate: Tensor) -> Tensor:
-        made = ops.igammac(ops.floor(ops.maximum(value, 0.0)) + 1.0, rate)
+        made = ops.igammac(ops.maximum(_whole(value, rate), 0.0) + 1.0, rate)
         return _at_least_zero(made, value)
 
     def _survival_function(self, value: Tensor, rate: Tensor) -> Tensor:
-        made = ops.igamma(ops.floor(ops.maximum(value, 0.0)) + 1.0, rate)
+        made = ops.igamma(ops.maximum(_whole(value, rate), 0.0) + 1.0, rate)
         return ops.select(ops.broadcast_to(value < 0, made.shape), ops.ones_like(made), made)
 
     def _sample(self, shape: tuple[int, ...], rate: Tensor) -> Tensor:
@@ -190,7 +197,8 @@ class Categorical(Distribution):
 
     def _hits(self, value: Tensor, probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The whole numbers of values, whether each class is at most that, and the number of classes, all with one shape."""
-        value = ops.select(ops.logical_and(value < 0, value > -1), ops.zeros_like(value), ops.floor(value))
+        value = ops.select(ops.logical_and(value < 0, value > -1), ops.zeros_like(value), value)
+        value = _whole(value, probs)
         shape = common_shape("Categorical", (*value.shape, 1), (*probs.shape[:-1], 1))
         whole = ops.broadcast_to(ops.expand_dims(value, -1), (*shape[:-1], probs.shape[-1]))
         return whole, self._classes(probs) + 0.0 * whole, probs + 0.0 * whole
