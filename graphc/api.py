@@ -218,6 +218,11 @@ class CompiledStep(Shown):
         return self._executable.kernels
 
     @property
+    def gives(self) -> tuple[Structure, list[str], list[int]]:
+        """The structure of what it returns, dtypes of the tensors in it, and which of these are Python numbers."""
+        return self._outputs, [type.dtype for _, type in self._results], self._numbers
+
+    @property
     def memory(self) -> dict[str, int]:
         return dict(self._lowered.memory)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
@@ -18,6 +19,7 @@ from graphc.failures import failing
 from graphc.function import FunctionCell, referenced_cells
 from graphc.guards import arguments
 from graphc.guards.iterators import Taken
+from graphc.guards.numbers import Numbers
 from graphc.guards.state import State
 from graphc.guards.walk import Names, walk
 from graphc.guards.watch import Watch
@@ -78,6 +80,8 @@ class Steps:
         #: The step of the last call, when it serves the next one, and what to watch; one tuple, so that threads see them
         #: together.
         self.latest: tuple[CompiledStep | None, tuple[Any, ...], Watch] = (None, (), Watch())
+        #: Floats among the arguments that keep changing.
+        self.numbers = Numbers()
         self._names = Names()
         self._seen: tuple[tuple[Any, ...], State | None, Watch] = ((), None, Watch())
         self._steps: OrderedDict[Key, CompiledStep] = OrderedDict()
@@ -139,6 +143,23 @@ class Steps:
         kept.shrink()
         return found, watch
 
+    def step_for_numbers(
+        self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[CompiledStep, Watch] | None:
+        """The step that takes floats which keep changing as inputs; None, from then on, where there is none, or one that gives
+        something else than those for which they are constants.
+        """
+        latest = self.latest[0]
+        made = None
+        with suppress(Exception):
+            made, watch = self.step(cell, args, kwargs)
+        if made is not None and (latest is None or made.gives == latest.gives):
+            return made, watch
+        self.numbers.refuse()
+        if made is not None:
+            self.drop(made)
+        return None
+
     def earlier(self) -> list[CompiledStep]:
         """The steps but for the one called last."""
         with self._keeping:
@@ -166,6 +187,8 @@ class Steps:
         for kind, help in _HELP.items():
             if getattr(key, kind) == getattr(nearest, kind) or (kind == "types" and varying_in(cell)):
                 continue
+            if kind == "values" and key.nesting != nearest.nesting:
+                continue  # Others are tensors.
             changes = dict(_changes(kind, key, nearest, steps[nearest].names, before))
             self._recompiled.update((kind, what) for what in changes)
             limit = _ANNOUNCED_SHAPE if kind == "types" and _shapes(key) != _shapes(nearest) else _ANNOUNCED
@@ -295,7 +318,13 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             if began:
                 timed.tell("op by op", _name(cell), began)
             return results
-    step, watch = steps.step(cell, args, kwargs)
+    with failing("reading the arguments", outermost=True, deep=True):
+        given = steps.numbers.as_inputs(args, kwargs)
+    found = steps.step_for_numbers(cell, *given) if given is not None else None
+    if found is not None and given is not None:
+        (step, watch), (args, kwargs) = found, given
+    else:
+        step, watch = steps.step(cell, args, kwargs)
     # Compiling may have touched cells that construct makes.
     steps.latest = step, (dispatch.version, *conditions[1:]), watch
     return step(*args, **kwargs)

@@ -31,16 +31,16 @@ from tests.e2e.changing import Cfg, Net, X, compiled_for, compiled_times, scaled
 
 def test_the_third_time_is_said() -> None:
     net = Net(lambda self, x, k: x * k)
-    for k in (1.0, 2.0, 3.0):
+    for k in (1, 2, 3):
         value(net, k)
     with pytest.warns(graphc.RecompileWarning) as found:
-        net(Tensor(X), 4.0)
+        net(Tensor(X), 4)
     assert found[0].filename == __file__
     text = str(found[0].message)
     assert text.startswith("[GC171] Net is compiled again; it has been 3 times")
-    assert "an argument was 1.0, is 4.0" in text or "an argument was 3.0, is 4.0" in text
+    assert "an argument was 1, is 4" in text or "an argument was 3, is 4" in text
     assert "help: Python values are constants of a compiled step: pass what varies as a tensor" in text
-    value(net, 5.0)  # Once.
+    value(net, 5)  # Once.
 
 
 def test_what_grows_in_construct_is_said() -> None:
@@ -294,6 +294,63 @@ def test_hooks_are_said_as_such() -> None:
             net[0].register_forward_hook(lambda cell, inputs, output: None)
     assert "hooks of self.0 were registered or removed" in str(caught[0].message)
     assert "_hook" not in str(caught[0].message)
+
+
+# ---- floats that go on changing
+
+
+def test_a_float_argument_that_goes_on_changing_is_an_input() -> None:
+    """Python computes with it as with a float, in float64; what is decided by it is decided in each run."""
+
+    def compute(self: Any, x: Any, k: float, shift: float = 0.0) -> Any:
+        scale = 1.0 - k**1000.0
+        if k > 0.99991:
+            scale = -scale
+        return x * scale + shift
+
+    net = Net(lambda self, x, k, shift=0.0: compute(self, x, k, shift=shift))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for i in range(8):
+            k, shift = 0.99988 + i * 1e-5, i / 8
+            expected = compute(None, X, k, np.float32(shift))
+            np.testing.assert_allclose(net(Tensor(X), k, shift).asnumpy(), expected, rtol=1e-6)
+    assert compiled_times(net) == 4
+    gradient = ops.value_and_grad(lambda x, k: (x * k).sum())
+    for i in range(6):
+        assert gradient(Tensor(X), i / 2)[1].asnumpy().tolist() == [i / 2] * 3
+
+
+@pytest.mark.parametrize(
+    ("compute", "expected"),
+    [
+        (lambda self, x, k: x * np.sqrt(k), lambda k: X * np.float32(np.sqrt(k))),  # NumPy needs a number.
+        (lambda self, x, k: ops.full((3,), k), lambda k: np.full(3, k, np.float32)),  # It would be float64.
+    ],
+)
+def test_a_float_stays_constant_where_an_input_would_be_something_else(
+    compute: Callable[..., Any], expected: Callable[[float], Any]
+) -> None:
+    net = Net(compute)
+
+    def checked(k: float) -> None:
+        made = net(Tensor(X), k).asnumpy()
+        np.testing.assert_allclose(made, expected(k), rtol=1e-6)
+        assert made.dtype == np.float32
+
+    for k in (0.0, 0.25, 0.5):
+        checked(k)
+    with pytest.warns(graphc.RecompileWarning, match="an argument was 0.5, is 0.75"):
+        checked(0.75)
+    checked(1.0)
+    checked(1.25)
+
+
+@pytest.mark.filterwarnings("ignore::graphc.RecompileWarning")
+def test_all_gradients_stay_those_for_the_tensors() -> None:
+    gradients = ops.GradOperation(get_all=True)(lambda x, k: (x * k).sum())
+    made = [gradients(Tensor(X), i / 4) for i in range(6)]
+    assert [len(g) for g in made] == [1] * 6
 
 
 # ---- iterators
