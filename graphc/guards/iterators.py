@@ -21,13 +21,15 @@ class Taken:
     def __enter__(self) -> Taken:
         if self._iterators:
             self._places = {name: self._place(it) for name, it in self._iterators.items()}
-            self._before = sys.getprofile()
+        self._before = sys.getprofile()
+        if self._frames:  # Else compiling need not be slow.
             sys.setprofile(self._see)
         return self
 
     def __exit__(self, *error: Any) -> None:
-        if self._iterators:
+        if self._frames:
             sys.setprofile(self._before)
+        if self._iterators:
             self.names = tuple(n for n, it in self._iterators.items() if self._place(it) != self._places[n])
 
     def _see(self, frame: FrameType, event: Any, arg: Any) -> None:
