@@ -118,14 +118,15 @@ def _bytes(x: Array | None) -> Array:
 
 
 class Receiving:
-    """A message that may not have come yet; `said` is what the receiver takes it for.
+    """A message that may not have come yet; `said` is what the receiver takes it for. It is written to `out`, where there is one;
+    `data` has its bytes.
 
     What a message is comes ahead of it, so that another one than was expected is taken in full and does no harm to those behind.
     """
 
-    def __init__(self, communicator: Any, peer: int, tag: int, said: str, out: Array) -> None:
+    def __init__(self, communicator: Any, peer: int, tag: int, said: str, out: Array | None) -> None:
         self._communicator, self._peer, self._tag = communicator, peer, tag
-        self._said, self._out = said, _bytes(out)
+        self._said, self.data = said, None if out is None else _bytes(out)
         self._head = np.empty(_HEAD, np.uint8)
         self._request = communicator.Irecv(self._head, peer, 2 * tag + 1)
         #: What the other has said, when that has come.
@@ -152,12 +153,12 @@ class Receiving:
         """Wait for the message, and write it where it belongs."""
         until(self._request)
         told, size = text_of(self._head[:SAID]), int(self._head[SAID:].view(np.int64)[0])
-        self._fits = told == text_of(spoken(self._said)) and size == self._out.size
-        out = self._out if self._fits else np.empty(size, np.uint8)
+        self._fits = told == text_of(spoken(self._said)) and (self.data is None or size == self.data.size)
+        out = self.data if self._fits and self.data is not None else np.empty(size, np.uint8)
         parts = [self._communicator.Irecv(part, self._peer, 2 * self._tag + 2) for part in _cut(out)]
         if parts:
             _until(size, *parts)
-        self._told = told
+        self._told, self.data = told, out
 
 
 #: Messages that are expected from a process by a tag, in the order that they come in.

@@ -154,7 +154,7 @@ def test_images_in_folders(folder):
     with pytest.raises(DataError, match="no images"):
         ds.ImageFolderDataset(folder, extensions=[".jpg"])
     (folder / "a/0.png").write_bytes(b"not an image")
-    with pytest.raises(DataError, match=r"0.png at sample 0: .* no image that can be decoded"):
+    with pytest.raises(DataError, match=r"0.png at sample 0: .* no image that can be decoded\n"):
         list(ds.ImageFolderDataset(folder, shuffle=False, decode=True))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,15 @@ def messages(rank: int, size: int) -> None:
                     step()
                 assert "got = self.receive()" in str(told.value)
             assert net.seen.asnumpy().tolist() == [2.0 * sent * (sent == received)]
+    if rank == 0:
+        dist.send_object_list(["a"], 1)
+        dist.send_object_list(["b", "c"], 1)
+    if rank == 1:
+        held: list[Any] = [None, None]
+        with pytest.raises(DisagreementError, match="rank 0 of the group sends: a list of 1 objects"):
+            dist.recv_object_list(held, 0)
+        dist.recv_object_list(held, 0)
+        assert held == ["b", "c"]
     _comings_and_goings(rank)
     dist.barrier()
 

@@ -27,7 +27,13 @@ def decoded(data: bytes, what: str) -> Any:
     except module.DecompressionBombError as error:
         raise DataError(f"{what} is too large an image: {error}", code="GC205") from error
     except (OSError, SyntaxError, ValueError) as error:
-        raise DataError(f"{what} is no image that can be decoded: {error}", code="GC205") from error
+        raise undecoded(what, error) from error
+
+
+def undecoded(what: str, error: Exception) -> DataError:
+    """The error for what is no image, with what Pillow says of it; of bytes that it does not know it says where they lie."""
+    said = "" if isinstance(error, pillow().UnidentifiedImageError) else f": {error}"
+    return DataError(f"{what} is no image that can be decoded{said}", code="GC205")
 
 
 class Decode(OnDevice):

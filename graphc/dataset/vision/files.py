@@ -12,6 +12,7 @@ import numpy as np
 from graphc.dataset.checks import integer
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.vision.base import is_pil, pillow
+from graphc.dataset.vision.coding import undecoded
 from graphc.errors import ArgumentTypeError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -88,7 +89,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
     except module.DecompressionBombError as error:
         raise DataError(f"read_image: {filename} is too large an image: {error}", code="GC205") from error
     except (OSError, SyntaxError, ValueError) as error:
-        raise DataError(f"read_image: {filename} is no image that can be decoded: {error}", code="GC205") from error
+        raise undecoded(f"read_image: {filename}", error) from error
     return np.ascontiguousarray(image[..., None] if image.ndim == 2 else image)
 
 

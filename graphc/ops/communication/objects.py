@@ -82,10 +82,7 @@ def send_object_list(object_list: list[Any], dst: int, group: str | None = None,
     eager(owner, _USE)
     given = _require_list(owner, "object_list", object_list)
     found, peer = peer_of(owner, "dst", dst, group, 0, alone=False)
-    data = _written(owner, list(given))
-    communicator = communicator_of(found)
-    moves.send(communicator, peer, 0, _how_long(len(given)), np.array([data.size], np.int64))
-    moves.send(communicator, peer, 0, "objects", data)
+    moves.send(communicator_of(found), peer, 0, _how_long(len(given)), _written(owner, list(given)))
 
 
 def recv_object_list(object_list: list[Any], src: int = 0, group: str | None = None, device: Any = None) -> int:
@@ -97,11 +94,10 @@ def recv_object_list(object_list: list[Any], src: int = 0, group: str | None = N
     eager(owner, _USE)
     given = _require_list(owner, "object_list", object_list)
     found, peer = peer_of(owner, "src", src, group, 0, alone=False)
-    communicator, size = communicator_of(found), np.zeros(1, np.int64)
-    moves.Receiving(communicator, peer, 0, _how_long(len(given)), size).wait()
-    data = np.empty(int(size[0]), np.uint8)
-    moves.Receiving(communicator, peer, 0, "objects", data).wait()
-    object_list[:] = pickle.loads(data.tobytes())
+    message = moves.Receiving(communicator_of(found), peer, 0, _how_long(len(given)), None)
+    message.wait()
+    assert message.data is not None
+    object_list[:] = pickle.loads(message.data.tobytes())
     return 0
 
 
