@@ -275,7 +275,7 @@ def lstsq(
     A: Tensor, B: Tensor, rcond: float | None = None, driver: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(x, residual, rank, values): x [..., n, k] with the least |A x - B| for A [..., m, n] and B [..., m, k] or [..., m], of the
-    least norm where A has not full rank; by singular values, not in a compiled Cell.
+    least norm where A has not full rank; by singular values. Rank and values not in a compiled Cell.
 
     residual    |A x - B|^2 by column, where m > n and the driver is "gels", "gelss" or "gelsd"
     rank        int64, unless the driver is "gels"

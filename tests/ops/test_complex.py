@@ -11,6 +11,7 @@ import pytest
 import graphc
 import graphc.numpy as gnp
 from graphc import GraphcError, Parameter, Tensor, load_checkpoint, nn, ops, save_checkpoint
+from graphc.scipy import linalg
 from tests.data.ms_dtypes import CASES, GRADIENTS, W, Z
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_dtypes.json").read_text())
@@ -243,3 +244,34 @@ UNASKED = {
 def test_nothing_takes_the_real_part_unasked(name):
     with pytest.raises(graphc.DTypeError, match=r"c128\[.*\] is complex, what is computed here is float"):
         UNASKED[name]()
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 5), (3, 3)])
+@pytest.mark.parametrize("name", ["qr", "svd", "eigh", "eigh of the upper triangle"])
+@pytest.mark.usefixtures("eager")
+def test_gradients_of_factors_of_complex_matrices(name, shape):
+    """First and second ones, against differences. Columns of what svd gives are turned by any angles."""
+    rng = np.random.default_rng(sum(shape))
+    shape = (3, 3) if "eigh" in name else shape
+    x, step, *by = rng.standard_normal((4, *shape)) + 1j * rng.standard_normal((4, *shape))
+    weights = [Tensor(y) for y in by]
+
+    def total(x):
+        if name == "qr":
+            q, r = ops.qr(x)
+            parts = q @ r.conj(), q.conj() @ (r * r)
+        elif name == "svd":
+            s, u, v = ops.svd(x)
+            parts = ops.matmul(u, v.conj().swapaxes(0, 1)), ops.matmul(u * s * s, v.conj().swapaxes(0, 1))
+        else:
+            w, v = linalg.eigh(x, lower=name == "eigh")
+            parts = v, v * w
+        return sum(ops.real(y * w).sum() for y, w in zip(parts, weights, strict=True))
+
+    def slope(x):
+        return ops.real(ops.grad(total)(x) * weights[1].conj()).sum()
+
+    for function in (total, slope):
+        ends = [float(function(Tensor(x + h * step))) for h in (-1e-6, 1e-6)]
+        got = ops.grad(function)(Tensor(x)).asnumpy()
+        assert (got * step.conj()).real.sum() == pytest.approx((ends[1] - ends[0]) / 2e-6, rel=1e-5, abs=1e-6)

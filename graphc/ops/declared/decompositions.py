@@ -20,8 +20,18 @@ from graphc.ir.types import COMPLEX, FLOATS
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import leading
 from graphc.ops.declared.complex import WHOLE, complexes
+from graphc.ops.declared.determinants import solved_across
 from graphc.ops.declared.packages import scipy_part
-from graphc.ops.declared.rules import Array, check_dtype, floats, matrix_product, turned
+from graphc.ops.declared.rules import (
+    Array,
+    adjoint,
+    check_dtype,
+    conjugate,
+    floats,
+    matrix_product,
+    turned,
+    without_imaginary,
+)
 
 _DTYPES = ("float32", "float64")
 
@@ -32,12 +42,6 @@ def _matrices(name: str, x: TensorType, square: bool = False, dtypes: Sequence[s
         raise ShapeError(f"{name}: x is {x}, expected {'square ' if square else ''}matrices")
     check_dtype(name, "x", x, dtypes)
     return x.shape[-2], x.shape[-1]
-
-
-def _real_only(name: str, g: Builder, n: NodeView) -> None:
-    """GradientError for complex matrices."""
-    if g.type(n.x).is_complex:
-        raise GradientError(f"{name}: of complex matrices there is no gradient", loc=n.node.loc)
 
 
 def _eye(g: Builder, like: Value, n: int) -> Value:
@@ -72,7 +76,6 @@ def _qr_grad(g: Builder, n: NodeView, dq: Value | None, dr: Value | None) -> lis
     """Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2018); for wide matrices by their first
     columns (Roberts and Roberts, 2020).
     """
-    _real_only("Qr", g, n)
     type, q, r = g.type(n.x), n.out(0), n.out(1)
     rows, columns = type.shape[-2:]
     if n.full_matrices and rows > columns:
@@ -81,10 +84,10 @@ def _qr_grad(g: Builder, n: NodeView, dq: Value | None, dr: Value | None) -> lis
             loc=n.node.loc,
             help='use mode="reduced"',
         )
-    dq = g.Fill(dtype=type.dtype, shape=g.type(q).shape, value=0.0) if dq is None else dq
-    dr = g.Fill(dtype=type.dtype, shape=g.type(r).shape, value=0.0) if dr is None else dr
+    dq = g.Fill(dtype=type.dtype, shape=g.type(q).shape, value=0.0) if dq is None else conjugate(g, dq)
+    dr = g.Fill(dtype=type.dtype, shape=g.type(r).shape, value=0.0) if dr is None else conjugate(g, dr)
     if columns <= rows:
-        return [_qr_of_tall(g, q, r, dq, dr)]
+        return [conjugate(g, _qr_of_tall(g, q, r, dq, dr))]
 
     def part(x: Value, begin: int, end: int) -> Value:
         shape = (*g.type(x).shape[:-1], end - begin)
@@ -93,21 +96,22 @@ def _qr_grad(g: Builder, n: NodeView, dq: Value | None, dr: Value | None) -> lis
         return made
 
     rest, change = part(n.x, rows, columns), part(dr, rows, columns)
-    dq = g.Add(dq, matrix_product(g, rest, change, tb=True))
+    dq = g.Add(dq, matrix_product(g, rest, adjoint(g, change)))
     first = _qr_of_tall(g, q, part(r, 0, rows), dq, part(dr, 0, rows))
-    return [g.Concat(first, matrix_product(g, q, change), axis=type.rank - 1)]
+    return [conjugate(g, g.Concat(first, matrix_product(g, q, change), axis=type.rank - 1))]
 
 
 def _qr_of_tall(g: Builder, q: Value, r: Value, dq: Value, dr: Value) -> Value:
-    """(dq + q (m + m' - diag m)) r^-T with m the upper triangle of dr r' - q' dq."""
+    """(dq + q (m + m' - half of their diagonal)) r'^-1 with m the upper triangle of dr r' - q' dq."""
     type = g.type(r)
-    inner = g.Sub(matrix_product(g, dr, r, tb=True), matrix_product(g, q, dq, ta=True))
+    inner = g.Sub(matrix_product(g, dr, adjoint(g, r)), matrix_product(g, adjoint(g, q), dq))
     size = type.shape[-1]
-    above = g.matrix(np.triu(np.ones((size, size), type.numpy)))
-    upper = g.Mul(inner, above)
-    both = g.Sub(g.Add(upper, turned(g, upper)), g.Mul(upper, g.matrix(np.eye(size, dtype=type.numpy))))
-    whole = g.Add(dq, matrix_product(g, q, both))
-    return turned(g, g.SolveTriangular(r, turned(g, whole), lower=False))
+    upper = g.Mul(inner, g.matrix(np.triu(np.ones((size, size), type.numpy))))
+    both = g.Mul(g.Add(upper, adjoint(g, upper)), g.matrix((1 - np.eye(size) / 2).astype(type.numpy)))
+    whole = adjoint(g, g.Add(dq, matrix_product(g, q, both)))
+    if type.is_complex:
+        return adjoint(g, solved_across(g, turned(g, r), whole))
+    return turned(g, g.SolveTriangular(r, whole, lower=False))
 
 
 op(
@@ -124,8 +128,8 @@ op(
         Sample((floats(5, 3),), {"full_matrices": True}),
         Sample((complexes(2, 4, 3),)),
     ],
-    doc="(q, r) with x = q r, orthonormal columns of q and upper triangular r. The gradient is NaN where x has not full rank;"
-    " there is none of complex x, as MindSpore's",
+    doc="(q, r) with x = q r, orthonormal columns of q and upper triangular r, its diagonal real. The gradient is NaN where x has"
+    " not full rank",
 )
 
 # ---- eigenvalues
@@ -186,9 +190,9 @@ def _svd_grad(g: Builder, n: NodeView, ds: Value | None, du: Value | None, dv: V
     """Townsend, "Differentiating the singular value decomposition" (2016), of the thin form.
 
     With F[i, j] = 1 / (s[j]^2 - s[i]^2): u ((F o skew(u' du)) s + s (F o skew(v' dv)) + diag(ds)) v', and what of du and dv
-    stands perpendicular to u and v.
+    stands perpendicular to u and v. Complex u and v turn by angles, by which both may be multiplied: s times the angle between
+    them is the imaginary part of the diagonal.
     """
-    _real_only("Svd", g, n)
     rows, columns = g.type(n.x).shape[-2:]
     if n.full_matrices and rows != columns and (du is not None or dv is not None):
         raise GradientError(
@@ -197,27 +201,33 @@ def _svd_grad(g: Builder, n: NodeView, ds: Value | None, du: Value | None, dv: V
             help="use full_matrices=False",
         )
     s, u, v = (n.out(i) for i in range(3)) if not n.full_matrices else g.Svd(n.x, full_matrices=False)
+    ds, du, dv = (None if x is None else conjugate(g, x) for x in (ds, du, dv))
     k = min(rows, columns)
     across, down = g.Reshape(s, shape=(*g.type(s).shape[:-1], 1, k)), g.Reshape(s, shape=(*g.type(s).shape, 1))
     eye = _eye(g, n.x, k)
-    inner: Value | None = None if ds is None else g.Mul(eye, g.Reshape(ds, shape=g.type(across).shape))
+    values = None if ds is None else g.Reshape(without_imaginary(g, ds), shape=g.type(across).shape)
+    inner: Value | None = None if values is None else g.Mul(eye, values)
     gaps = g.Add(g.Sub(g.Square(across), g.Square(down)), eye)
     for vectors, change, left in ((u, du, False), (v, dv, True)):
         if change is None:
             continue
-        turn = matrix_product(g, vectors, change, ta=True)
-        skew = g.Div(g.Sub(turn, turned(g, turn)), gaps)
-        part = g.Mul(skew, down if left else across)
+        turn = matrix_product(g, adjoint(g, vectors), change)
+        both = g.Sub(turn, adjoint(g, turn))
+        part = g.Mul(g.Div(g.Sub(both, g.Mul(both, eye)), gaps), down if left else across)
+        if g.type(n.x).is_complex:  # Twice the angles are on the diagonal.
+            by = g.Mul(across, g.like(-4.0 if left else 4.0, s))
+            part = g.Add(part, g.Div(g.Mul(both, eye), by))
         inner = part if inner is None else g.Add(inner, part)
     assert inner is not None
-    made = matrix_product(g, matrix_product(g, u, inner), v, tb=True)
-    if du is not None and rows > k:
-        rest = g.Div(g.Sub(du, matrix_product(g, u, matrix_product(g, u, du, ta=True))), across)
-        made = g.Add(made, matrix_product(g, rest, v, tb=True))
-    if dv is not None and columns > k:
-        rest = g.Div(g.Sub(dv, matrix_product(g, v, matrix_product(g, v, dv, ta=True))), across)
-        made = g.Add(made, matrix_product(g, u, rest, tb=True))
-    return [made]
+    made = matrix_product(g, matrix_product(g, u, inner), adjoint(g, v))
+    for vectors, change, size in ((u, du, rows), (v, dv, columns)):
+        if change is None or size == k:
+            continue
+        along = matrix_product(g, vectors, matrix_product(g, adjoint(g, vectors), change))
+        rest = g.Div(g.Sub(change, along), across)
+        ends = (rest, adjoint(g, v)) if vectors is u else (u, adjoint(g, rest))
+        made = g.Add(made, matrix_product(g, *ends))
+    return [conjugate(g, made)]
 
 
 op(
@@ -236,7 +246,8 @@ op(
         Sample((complexes(2, 3, 4),)),
     ],
     doc="(s, u, v) with x = u diag(s) v' and s descending, NaN where x is not finite."
-    " Gradients of u and v are infinite where singular values are equal; of complex x all are complex, and there is none",
+    " Gradients of u and v are infinite where singular values are equal. Of complex x all are complex, and gradients are those of"
+    " what does not depend on the angle by which a column of u, and that of v, may be turned",
 )
 
 # ---- the pseudoinverse

@@ -140,8 +140,8 @@ def _on_diagonal(g: Builder, a: Value, x: Value, *shape: int) -> Value:
     return made
 
 
-def _across(g: Builder, a: Value, sides: Value) -> Value:
-    """The transpose of a, inverted, times other matrices."""
+def solved_across(g: Builder, a: Value, sides: Value) -> Value:
+    """The transpose of square matrices a, inverted, times other matrices; complex ones are real ones of twice the size."""
     if not g.type(a).is_complex:
         packed, order, _ = g.LU(a)
         made: Value = g.SolveLU(a, sides, packed, order, transposed=True)
@@ -151,9 +151,10 @@ def _across(g: Builder, a: Value, sides: Value) -> Value:
     re, im = g.Real(a), g.Imag(a)
     # These are the parts of a's conjugate, whose transpose is that of a in parts.
     whole = g.Concat(g.Concat(re, im, axis=along), g.Concat(g.Neg(im), re, axis=along), axis=down)
-    made = _across(g, whole, g.Concat(g.Real(sides), g.Imag(sides), axis=down))
+    made = solved_across(g, whole, g.Concat(g.Real(sides), g.Imag(sides), axis=down))
+    shape, one = g.type(sides).shape, (1,) * type.rank
     starts = ((*(0,) * down, k, 0) for k in (0, size))
-    made = g.Complex(*(g.Slice(made, begin=start, size=type.shape, step=(1,) * type.rank) for start in starts))
+    made = g.Complex(*(g.Slice(made, begin=start, size=shape, step=one) for start in starts))
     return made
 
 
@@ -177,7 +178,7 @@ def _det_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def _det_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
     """The cofactors times dy; a^-T dy of the logarithm."""
     if n.log:
-        return [None, _across(g, n.a, _on_diagonal(g, n.a, dy, 1, 1))]
+        return [None, solved_across(g, n.a, _on_diagonal(g, n.a, dy, 1, 1))]
     made = g.Cofactors(_cofactors(g, n.a), n.a)
     change = g.Reshape(dy, shape=(*g.type(n.a).shape[:-2], 1, 1))
     return [None, g.Mul(made, change)]
@@ -292,7 +293,7 @@ def _change_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
     if not type.size:
         return [None, dy, dy]
     eye, axes = g.matrix(np.eye(type.shape[-1], dtype=type.numpy)), (type.rank - 2, type.rank - 1)
-    inverse = turned(g, _across(g, n.a, g.BroadcastTo(eye, shape=type.shape)))
+    inverse = turned(g, solved_across(g, n.a, g.BroadcastTo(eye, shape=type.shape)))
     p, q = (matrix_product(g, inverse, x) for x in (n.change, dy))
     both, other = matrix_product(g, p, q), matrix_product(g, q, p)
     tp, tq, tb = (g.ReduceSum(_where_diagonal(g, n.a, x), axis=axes, keep_dims=True) for x in (p, q, both))

@@ -14,7 +14,15 @@ from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import COMPLEX
 from graphc.ops.declared.batching import leading
 from graphc.ops.declared.complex import complexes
-from graphc.ops.declared.rules import Array, check_dtype, floats, matrix_product, turned
+from graphc.ops.declared.rules import (
+    Array,
+    adjoint,
+    check_dtype,
+    conjugate,
+    floats,
+    matrix_product,
+    without_imaginary,
+)
 from graphc.ops.declared.triangular import half
 
 _DTYPES = ("float32", "float64")
@@ -56,14 +64,31 @@ def _grad(g: Builder, n: NodeView, dw: Value | None, dv: Value | None) -> list[V
     if dv is not None:
         across, down = (g.Reshape(w, shape=(*lead, *shape)) for shape in ((1, size), (size, 1)))
         gaps = g.Select(diagonal, g.like(1.0, w), g.Sub(across, down))
-        inner = g.Select(diagonal, zero, g.Div(matrix_product(g, v, dv, ta=True), gaps))
+        change = _turning(g, v, conjugate(g, dv)) if type.is_complex else dv
+        inner = g.Select(diagonal, zero, g.Div(matrix_product(g, adjoint(g, v), change), gaps))
     if dw is not None:
-        values = g.Select(diagonal, g.Reshape(dw, shape=(*lead, 1, size)), zero)
+        values = g.Select(diagonal, g.Reshape(without_imaginary(g, dw), shape=(*lead, 1, size)), zero)
         inner = values if inner is None else g.Add(inner, values)
     assert inner is not None
-    whole = matrix_product(g, matrix_product(g, v, inner), v, tb=True)
-    both = g.Select(diagonal, whole, g.Add(whole, turned(g, whole)))
-    return [half(g, both, n.lower)]
+    whole = matrix_product(g, matrix_product(g, v, inner), adjoint(g, v))
+    both = g.Select(diagonal, without_imaginary(g, whole), g.Add(whole, adjoint(g, whole)))
+    return [conjugate(g, half(g, both, n.lower))]
+
+
+def _turning(g: Builder, v: Value, change: Value) -> Value:
+    """The change of complex vectors, with what their angles have of it added to the element that is kept positive, the first of
+    at least half the size of the largest.
+    """
+    type = g.type(v)
+    down = type.rank - 2
+    sizes = g.Abs(v)
+    large = g.GreaterEqual(sizes, g.Mul(g.ReduceMax(sizes, axis=(down,), keep_dims=True), g.like(0.5, sizes)))
+    count = g.Cumsum(g.Cast(large, dtype="int32"), axis=down)
+    first = g.LogicalAnd(large, g.Equal(count, g.like(1, count)))
+    angle = g.ReduceSum(g.Imag(g.Mul(g.Conj(change), v)), axis=(down,), keep_dims=True)
+    turn = g.Select(first, g.Div(angle, sizes), g.like(0.0, sizes))
+    made: Value = g.Add(change, g.Complex(g.like(0.0, turn), turn))
+    return made
 
 
 def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
@@ -109,7 +134,8 @@ op(
     attrs={"lower": True},
     infer=_infer("EighComplex", tuple(COMPLEX)),
     ref=_ref,
+    grad=_grad,
     batch=leading,
     samples=lambda: [Sample((complexes(3, 3),)), Sample((complexes(2, 4, 4),), {"lower": False})],
-    doc="`Eigh` of Hermitian matrices, by NumPy: (w, v), both complex. It has no gradient, as MindSpore's",
+    doc="`Eigh` of Hermitian matrices, by NumPy: (w, v), both complex",
 )

@@ -178,6 +178,23 @@ def turned(g: Builder, x: Value) -> Value:
     return made
 
 
+def conjugate(g: Builder, x: Value) -> Value:
+    """The conjugate; real numbers as they are."""
+    made: Value = g.Conj(x) if g.type(x).is_complex else x
+    return made
+
+
+def adjoint(g: Builder, x: Value) -> Value:
+    """The last two axes exchanged, of complex matrices the conjugate."""
+    return conjugate(g, turned(g, x))
+
+
+def without_imaginary(g: Builder, x: Value) -> Value:
+    """The real parts, as complex numbers if these are."""
+    made: Value = g.Cast(g.Real(x), dtype=g.type(x).dtype) if g.type(x).is_complex else x
+    return made
+
+
 # ---- samples
 
 

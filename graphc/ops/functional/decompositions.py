@@ -130,7 +130,7 @@ def qr(input: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     """(Q, R) with orthonormal columns of Q and upper triangular R, whose product is input.
 
     mode: "reduced", Q [..., m, k] with k the smaller size, or "complete", Q [..., m, m], which has no gradient for more rows
-    than columns; complex matrices have none. halves are computed in float32. Not in a compiled Cell: there `geqrf` and `orgqr`
+    than columns. The diagonal of R is real. halves are computed in float32. Not in a compiled Cell: there `geqrf` and `orgqr`
     give Q.
     """
     if mode not in ("reduced", "complete"):
@@ -154,8 +154,8 @@ def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> 
     """(s, u, v) with input = u diag(s) v^T and s descending; s alone unless `compute_uv`. Not in a compiled Cell.
 
     full_matrices: u and v are square. Gradients of u and v are not finite where singular values are equal, and those of s are
-    one of several there. Of complex matrices all are complex, as in MindSpore, v^T is the conjugate transpose, and there is no
-    gradient.
+    one of several there. Of complex matrices all are complex, as in MindSpore, and v^T is the conjugate transpose. A column
+    of u, and that of v, may be turned by any angle there: gradients are those of what does not depend on these.
     """
     made = call_op("Svd", input, full_matrices=bool(full_matrices) and bool(compute_uv))
     return made if compute_uv else made[0]
