@@ -145,6 +145,13 @@ def _fill_empty_rows_grad(reverse_index_map: Tensor, dy: Tensor) -> tuple[Tensor
 SparseFillEmptyRowsGrad = declare("SparseFillEmptyRowsGrad", _fill_empty_rows_grad)
 
 
+def _one(owner: str, output_dim0: Any) -> int:
+    rows = whole_numbers(owner, "output_dim0", output_dim0)
+    if len(rows) != 1:
+        raise ShapeError(f"{owner}: output_dim0 is {rows}, expected one number", loc=user_loc())
+    return rows[0]
+
+
 def _segment_grad(name: str, doc: str, root: bool) -> type[Any]:
     """The primitive for segments whose sums are divided by how many rows they have, or by its root."""
 
@@ -167,7 +174,7 @@ def _segment_grad(name: str, doc: str, root: bool) -> type[Any]:
         forward,
         doc,
         known="output_dim0",
-        shape=lambda dy, output_dim0: (*whole_numbers(name, "output_dim0", output_dim0)[:1], *dy.shape[1:]),
+        shape=lambda dy, output_dim0: (_one(name, output_dim0), *dy.shape[1:]),
     )
 
 
