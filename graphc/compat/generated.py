@@ -154,7 +154,7 @@ def tuple_to_tensor(input_tuple: Sequence[Any], dtype: Any = None) -> Tensor:
 
 def view_dtype(input: Tensor, dtype: Any) -> Tensor:
     """The same bytes in another dtype, not in a compiled Cell."""
-    made: Tensor = input.view(dtype)
+    made: Tensor = input.view(dtype=dtype)
     return made
 
 

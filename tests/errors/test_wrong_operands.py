@@ -25,6 +25,7 @@ REFUSED = {
     "diagflat: offset must be an int": lambda: ops.diagflat(ROW, 1.0),
     "select_scatter: index 7 is out of range for axis 0": lambda: ops.select_scatter(CUBE, CUBE[0], 0, 7),
     "slice_scatter: step must not be 0": lambda: ops.slice_scatter(CUBE, CUBE, step=0),
+    "an index has a slice with the step 0": lambda: ROW[::0],
     "strided_slice: .* no stride 0": lambda: ops.strided_slice(ROW, (0,), (2,), (0,)),
     "slice: .* are not one number for each axis": lambda: ops.slice(CUBE, (0, 0), (1, 1)),
     "batch_dot: axes must be one axis or two": lambda: ops.batch_dot(CUBE, CUBE, (1, 1, 1)),

@@ -13,12 +13,12 @@ import pytest
 
 import graphc
 from graphc import Tensor, nn
-from graphc.compat import generated, inner
+from graphc.compat import generated, generated_classes, inner
 from graphc.ops import primitives
 from tests.data.ms_generated import CASES, Names, floats, parts, weighted, written
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_generated.json").read_text())
-NAMES = Names(Tensor, [primitives, generated, inner, graphc])
+NAMES = Names(Tensor, [primitives, generated, generated_classes, inner, graphc])
 
 
 def close(case, found, wanted):
@@ -82,3 +82,31 @@ def test_its_own_gradients_are_mindspores(case):
     primitive, operands = parts(case, NAMES)
     made = graphc.grad(lambda *xs: weighted(primitive(*xs), Tensor), floats(operands))(*operands)
     close(case, [x.asnumpy() for x in (made if isinstance(made, tuple) else (made,))], RECORDED[case]["gradients"])
+
+
+X = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: generated.as_strided(X, (2, 2), (1,)), "as_strided: 2 sizes and 1 strides"),
+        (lambda: generated.as_strided(X, (2, 2), (4, 4)), "as_strided: .* reach from 0 to 8"),
+        (lambda: generated.tuple_to_tensor(5), "tuple_to_tensor: input_tuple must be a tuple"),
+        (lambda: generated.add_ext(X), "add_ext: missing 1 required positional argument: 'other'"),
+        (lambda: generated_classes.GroupNorm()(X, 2), "GroupNorm: input is .* a multiple of 2 channels"),
+        (lambda: generated_classes.UpsampleNearest1D()(X, (5,)), r"UpsampleNearest1D: expected \[N, C, W\]"),
+        (lambda: generated_classes.SliceExt()(X, 5, 0, 1, 1), "SliceExt: .* has no axis 5"),
+        (lambda: generated_classes.MaxDim()(X), "MaxDim: missing 1 required positional argument: 'dim'"),
+        (lambda: inner.ClipByNorm()(X, 1.0), "ClipByNorm: clip_norm must be a Tensor, got float"),
+        (lambda: inner.ClipByNorm()(X, X[:, :2]), "ClipByNorm: .* cannot be broadcast"),
+        (lambda: inner.ClipByNorm()(X, graphc.ops.ones((4, 2, 3))), "ClipByNorm: .* cannot be broadcast to"),
+        (lambda: inner.SameTypeShape()(X, X.astype("int32")), "SameTypeShape: x is f32.* y i32"),
+        (lambda: inner.DynamicBroadcastGradientArgs()((2, 3), (4,)), "cannot be broadcast"),
+        (lambda: primitives.SparseSegmentMeanGrad()(X, *[Tensor([0, 1])] * 3), "output_dim0 is .* expected one number"),
+        (lambda: primitives.ConcatOffset(2, 7)((X, X)), r"ConcatOffset: axis must be in \[-2, 2\)"),
+    ],
+)
+def test_what_does_not_fit_is_said(call, says):
+    with pytest.raises((TypeError, ValueError), match=says):
+        call()

@@ -40,6 +40,8 @@ def getitem(x: Tensor, index: Any) -> Tensor:
             continue
         extent = x.shape[axis]
         if isinstance(item, slice):
+            if item.step == 0:
+                raise ArgumentValueError("an index has a slice with the step 0", loc=user_loc())
             start, stop, by = item.indices(extent)
             count = len(range(start, stop, by))
             shape.append(count)

@@ -11,7 +11,6 @@ import numpy as np
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.core import call
-from graphc.ops.functional.dynamic import known_number
 from graphc.ops.functional.linear_systems import least_squares
 from graphc.ops.functional.shapes import whole_numbers
 from graphc.ops.primitives.images import ScaleAndTranslate
@@ -146,23 +145,37 @@ def _fill_empty_rows_grad(reverse_index_map: Tensor, dy: Tensor) -> tuple[Tensor
 SparseFillEmptyRowsGrad = declare("SparseFillEmptyRowsGrad", _fill_empty_rows_grad)
 
 
+def _one(owner: str, output_dim0: Any) -> int:
+    rows = whole_numbers(owner, "output_dim0", output_dim0)
+    if len(rows) != 1:
+        raise ShapeError(f"{owner}: output_dim0 is {rows}, expected one number", loc=user_loc())
+    return rows[0]
+
+
 def _segment_grad(name: str, doc: str, root: bool) -> type[Any]:
     """The primitive for segments whose sums are divided by how many rows they have, or by its root."""
 
-    def gradient(dy: Tensor, indices: Tensor, segment_ids: Tensor, output_dim0: Any) -> Tensor:
-        rows = known_number(name, output_dim0) if isinstance(output_dim0, Tensor) else output_dim0
+    def forward(x: Tensor, dy: Tensor, indices: Tensor, segment_ids: Tensor) -> Tensor:
         if dy.ndim < 1 or indices.ndim != 1 or indices.shape != segment_ids.shape:
             raise ShapeError(
                 f"{name}: dy is {dy.tensor_type}, indices {indices.tensor_type}, segment_ids {segment_ids.tensor_type},"
                 " expected an axis or more, and one of the same size each",
                 loc=user_loc(),
             )
-        counts = F.unsorted_segment_sum(F.ones(segment_ids.shape, dy.dtype), segment_ids, dy.shape[0])
-        counts = F.gather(F.sqrt(counts) if root else counts, segment_ids, 0)
-        shares = F.gather(dy, segment_ids, 0) / F.reshape(counts, (-1, *[1] * (dy.ndim - 1)))
-        return F.index_add(F.zeros((rows, *dy.shape[1:]), dy.dtype), indices, shares, 0)
+        count = dy.shape[0]
+        sums = F.unsorted_segment_sum(F.gather(x, indices, 0), segment_ids, count)
+        sizes = F.maximum(F.unsorted_segment_sum(F.ones(segment_ids.shape, x.dtype), segment_ids, count), 1.0)
+        return sums / F.reshape(F.sqrt(sizes) if root else sizes, (-1, *[1] * (x.ndim - 1)))
 
-    return declare(name, gradient, doc)
+    return pulled(
+        name,
+        "dy indices segment_ids output_dim0",
+        "x",
+        forward,
+        doc,
+        known="output_dim0",
+        shape=lambda dy, output_dim0: (_one(name, output_dim0), *dy.shape[1:]),
+    )
 
 
 SparseSegmentMeanGrad = _segment_grad(
