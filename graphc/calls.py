@@ -149,12 +149,11 @@ class Steps:
         """The step that takes floats which keep changing as inputs; None, from then on, where there is none, or one that gives
         something else than those for which they are constants.
         """
-        latest = self.latest[0]
-        made = None
+        latest, made = self.latest[0], None
         with suppress(Exception):
             made, watch = self.step(cell, args, kwargs)
-        if made is not None and (latest is None or made.gives == latest.gives):
-            return made, watch
+            if latest is None or made.gives == latest.gives:
+                return made, watch
         self.numbers.refuse()
         if made is not None:
             self.drop(made)

@@ -13,6 +13,8 @@ from graphc.ops.tensor.tree import Fixed, Leaf, Structure, fixed_values, flatten
 
 #: After so many changes a float is an input of the step.
 _CHANGES = 3
+#: So many ways of calling a cell are remembered.
+_NESTINGS = 64
 
 
 class Numbers:
@@ -23,10 +25,9 @@ class Numbers:
     """
 
     def __init__(self) -> None:
-        self._nesting: Any = None
-        self._values: list[Any] = []
-        self._changes: Counter[int] = Counter()
-        self._refused: set[int] = set()
+        #: By how the arguments nest: the latest floats by their places, and how often each has changed.
+        self._seen: dict[Any, tuple[dict[int, float], Counter[int]]] = {}
+        self._refused: set[tuple[Any, int]] = set()
 
     def as_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
         """The arguments with such floats as tensors; None if there are none."""
@@ -40,19 +41,19 @@ class Numbers:
 
     def refuse(self) -> None:
         """What varies now stays constant."""
-        self._refused |= {place for place, times in self._changes.items() if times >= _CHANGES}
+        for nesting, (_, changes) in self._seen.items():
+            self._refused |= {(nesting, place) for place, times in changes.items() if times >= _CHANGES}
 
     def _varying(self, structure: Structure) -> set[int]:
         """Which of the Python values are floats that keep changing."""
-        nesting, values = arguments.nesting(structure), list(fixed_values(structure))
-        if nesting != self._nesting:
-            self._nesting, self._changes = nesting, Counter()
-        else:
-            pairs = enumerate(zip(self._values, values, strict=True))
-            self._changes.update(i for i, (a, b) in pairs if type(a) is float and type(b) is float and a != b)
-        self._values = values
-        often = (i for i, times in self._changes.items() if times >= _CHANGES)
-        return {i for i in often if type(values[i]) is float} - self._refused
+        nesting = arguments.nesting(structure)
+        floats = {i: x for i, x in enumerate(fixed_values(structure)) if type(x) is float}
+        if len(self._seen) >= _NESTINGS:
+            self._seen.clear()
+        before, changes = self._seen.get(nesting, ({}, Counter()))
+        changes.update(i for i, x in floats.items() if x != before.get(i, x))
+        self._seen[nesting] = floats, changes
+        return {i for i in floats if changes[i] >= _CHANGES and (nesting, i) not in self._refused}
 
 
 def _with_inputs(structure: Structure, places: set[int], leaves: list[Tensor], passed: list[int]) -> Structure:
