@@ -39,6 +39,7 @@ CdistGrad(3.0) | g(2, 3), f(2, 4), f(3, 4), Cdist(3.0)(f(2, 4), f(3, 4))
 CdistGrad(1.5) | g(2, 3), f(2, 4), p(3, 4), Cdist(1.5)(f(2, 4), p(3, 4))
 CdistGrad(0.0) | g(2, 3), f(2, 4), p(3, 4), Cdist(0.0)(f(2, 4), p(3, 4))
 CdistGrad(inf) | g(2, 2, 3), f(2, 2, 4), p(2, 3, 4), Cdist(inf)(f(2, 2, 4), p(2, 3, 4))
+CdistGrad(inf) | g(2, 3), ties(2, 4), ties(3, 4), Cdist(inf)(ties(2, 4), ties(3, 4))
 ConcatOffset(2, 0) | (f(2, 3), f(4, 3))
 ConcatOffset(3, -1) | (f(2, 3), f(2, 4), f(2, 1))
 Conv3DBackpropFilter(2, 2) | f(2, 3, 3, 3, 3), g(2, 2, 2, 2, 2), (2, 3, 2, 2, 2)
@@ -56,6 +57,8 @@ FractionalAvgPoolGrad(True) | l(1, 4, 5, 2), g(1, 2, 2, 2), l(0, 1, 4), l(0, 3, 
 FractionalMaxPoolGrad() | f(1, 4, 5, 2), maxima(f(1, 4, 5, 2), (0, 1, 4), (0, 3, 5), 0), g(1, 2, 2, 2), l(0, 1, 4),
     l(0, 3, 5)
 FractionalMaxPoolGrad(True) | f(1, 4, 5, 2), maxima(f(1, 4, 5, 2), (0, 1, 4), (0, 3, 5), 1), g(1, 2, 2, 2), l(0, 1,
+    4), l(0, 3, 5)
+FractionalMaxPoolGrad() | ties(1, 4, 5, 2), maxima(ties(1, 4, 5, 2), (0, 2, 4), (0, 3, 5), 0), g(1, 2, 2, 2), l(0, 2,
     4), l(0, 3, 5)
 FractionalMaxPoolGradWithFixedKsize() | i(*[7] * 32).reshape((1, 2, 4, 4)), g(1, 2, 2, 2), l(0, 3, 9, 13, 1, 1, 15,
     2).reshape((1, 2, 2, 2))
@@ -132,6 +135,8 @@ PdistGrad(3.0) | g(6), f(4, 3), Pdist(3.0)(f(4, 3))
 PdistGrad(0.5) | g(6), f(4, 3), Pdist(0.5)(f(4, 3))
 PdistGrad(0.0) | g(6), f(4, 3), Pdist(0.0)(f(4, 3))
 PdistGrad(inf) | g(6), f(4, 3), Pdist(inf)(f(4, 3))
+PdistGrad(inf) | g(3), ties(3, 4), Pdist(inf)(ties(3, 4))
+PdistGrad(0.5) | g(3), ties(3, 4), Pdist(0.5)(ties(3, 4))
 PSROIPoolingGrad((4, 4), 1.0, 2, 2) | g(2, 2, 2, 2), f(1, 5, 2) * 0 + T([[[0.0, 0], [0, 1], [0, 1], [3, 2], [3, 3]]])
 PSROIPoolingGrad((5, 6), 0.5, 2, 1) | g(2, 1, 2, 2), T([[[0.0], [0], [2], [7], [9]], [[1.0], [1], [1], [8], [4]]])
 ResizeLinear1DGrad() | g(2, 3, 6), f(2, 3, 4)
@@ -200,10 +205,13 @@ L2NormalizeGrad(1, 1e-4) | f(2, 3), L2Normalize(1, 1e-4)(f(2, 3)), g(2, 3)
 LayerNormGrad() | f(2, 4), g(2, 4), var(f(2, 4), 1), mean(f(2, 4), 1), f(4)
 LayerNormGrad() | f(2, 4) * 0.0001, g(2, 4), var(f(2, 4) * 0.0001, 1), mean(f(2, 4) * 0.0001, 1), f(4)
 LayerNormGrad() | f(2, 4), g(2, 4), p(2, 1), f(2, 1), f(4)
-LayerNormGradGrad() | f(2, 4) * 0.0001, g(2, 4), var(f(2, 4) * 0.0001, 1), mean(f(2, 4) * 0.0001, 1), f(4), p(2, 4), g(4), p(4)
+LayerNormGradGrad() | f(2, 4) * 0.0001, g(2, 4), var(f(2, 4) * 0.0001, 1), mean(f(2, 4) * 0.0001, 1), f(4), p(2, 4),
+    g(4), p(4)
 LayerNormGrad(-1, -1) | f(2, 2, 4), g(2, 2, 4), var(f(2, 2, 4), 2), mean(f(2, 2, 4), 2), f(4)
 LogitGrad() | g(2, 3), p(2, 3) * 0.8
 LogitGrad(0.2) | g(2, 3), p(2, 3) * 0.8
+LogitGrad() | g(5), T([-0.5, 0.0, 0.3, 1.0, 1.5])
+LogitGrad(0.1) | g(5), T([0.05, 0.1, 0.3, 0.9, 0.95])
 LogSoftmaxGrad() | f(2, 3), g(2, 3)
 LogSoftmaxGrad(0) | f(2, 3), g(2, 3)
 LRNGrad() | g(1, 4, 2, 2), f(1, 4, 2, 2), LRN()(f(1, 4, 2, 2))
@@ -422,6 +430,7 @@ class Names(dict[str, Any]):
             l=lambda *values: tensor(np.array(values, np.int64)),
             scalar=lambda value: tensor(np.array(value, np.int32)),
             truth=lambda *shape: tensor(made(0, shape) > -0.3),
+            ties=lambda *shape: tensor(np.round(made(0, shape))),
             tall=lambda *shape: tensor(made(5, shape) + 2 * np.eye(*shape, dtype=np.float32)),
             mean=lambda x, axes=None: next(iter(moments(x, axes))),
             var=lambda x, axes=None: list(moments(x, axes))[1],

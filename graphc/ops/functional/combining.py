@@ -16,7 +16,7 @@ from graphc.ops.functional.create import ones_like
 from graphc.ops.functional.elementwise import abs_, add, mul, sub
 from graphc.ops.functional.fitting import require_at_least, require_rank
 from graphc.ops.functional.joining import meshgrid, stack, vstack
-from graphc.ops.functional.norms import norm
+from graphc.ops.functional.norms import distance
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_sum, sum_
 from graphc.ops.functional.renaming import renamed
@@ -100,7 +100,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     require_at_least("pdist", "p", p, 0)
     rows, others = (Tensor.wrap(i.astype(np.int32)) for i in np.triu_indices(input.shape[0], 1))
     difference = sub(call("Gather", input, rows, axis=0), call("Gather", input, others, axis=0))
-    return reduce_sum(abs_(difference), -1) if p == 1 else norm(difference, p, -1)
+    return reduce_sum(abs_(difference), -1) if p == 1 else distance(difference, p, -1)
 
 
 def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

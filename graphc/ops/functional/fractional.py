@@ -12,10 +12,11 @@ from graphc.ops.functional.arithmetic import div, truncate_div
 from graphc.ops.functional.core import call, cast, cast_to
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.elementwise import add, ceil, less, minimum, mul, sub
+from graphc.ops.functional.extrema import arg_with_value
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.random import uniform_from
-from graphc.ops.functional.reduce import reduce_max, reduce_sum
+from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.shapes import expand_dims, reshape
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.sorting import argsort
@@ -135,19 +136,18 @@ def pooled_between(
     widths: how many rows and columns the windows have at most.
     """
     dtype = x.tensor_type.dtype
-    lowest = -float("inf") if dtype in FLOATS else int(np.iinfo(x.tensor_type.numpy).min)
+    if largest:
+        lowest = -float("inf") if dtype in FLOATS else int(np.iinfo(x.tensor_type.numpy).min)
+        # Of equal elements the first in a window has the gradient: rows are looked through from the top.
+        for axis in (2, 1):
+            seen, there = _seen(x, axis, borders[axis - 1], widths[axis - 1], overlapping)
+            x = arg_with_value(select(_beside(there, axis), seen, lowest), axis + 1, False, True)[1]
+        return x
     made, shares = x, []
     for axis, width, ends in zip((1, 2), widths, borders, strict=True):
         made, there = _seen(made, axis, ends, width, overlapping)
-        inside = _beside(there, axis)
-        made = (
-            reduce_max(select(inside, made, lowest), axis + 1)
-            if largest
-            else reduce_sum(select(inside, made, 0), axis + 1)
-        )
+        made = reduce_sum(select(_beside(there, axis), made, 0), axis + 1)
         shares.append(reduce_sum(cast(there, "int64"), 1))
-    if largest:
-        return made
     elements = mul(reshape(shares[0], (1, -1, 1, 1)), reshape(shares[1], (1, 1, -1, 1)))
     divided = div if dtype in FLOATS else truncate_div
     return divided(made, cast_to(elements, dtype))

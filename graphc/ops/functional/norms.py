@@ -14,12 +14,25 @@ from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.control import choose
 from graphc.ops.functional.core import Axis, Number, as_float, cast
 from graphc.ops.functional.decompositions import singular_values
-from graphc.ops.functional.elementwise import abs_, equal, mul, not_equal, pow_, sqrt, square
+from graphc.ops.functional.elementwise import (
+    abs_,
+    add,
+    equal,
+    isfinite,
+    logical_and,
+    mul,
+    not_equal,
+    pow_,
+    sqrt,
+    square,
+    sub,
+)
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, moveaxis
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.solve import inverse
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -89,6 +102,21 @@ def _vector_norm(x: Tensor, ord: Number, axes: Sequence[int], keepdim: bool) -> 
         return reduce_sum(abs_(x), tuple(axes), keepdim)
     total = reduce_sum(pow_(abs_(x), float(ord)), tuple(axes), keepdim)
     return _root(total, ord) if ord > 0 else pow_(total, 1.0 / ord)
+
+
+def distance(apart: Tensor, p: Number, axis: int) -> Tensor:
+    """The p-norm of differences along an axis. Of equal greatest ones (p infinite) each has the whole gradient, and what is zero
+    has none also for p below 1."""
+    if p == math.inf:
+        sizes = abs_(apart)
+        fixed = stop_gradient(sizes)
+        tied = logical_and(equal(fixed, reduce_max(fixed, axis, True)), isfinite(fixed))
+        return add(reduce_max(fixed, axis), reduce_sum(select(tied, sub(sizes, fixed), 0.0), axis))
+    if 0 < p < 1:
+        zero = equal(apart, 0.0)
+        powers = pow_(select(zero, 1.0, abs_(apart)), float(p))
+        return _root(reduce_sum(select(zero, 0.0, powers), axis), p)
+    return norm(apart, p, axis)
 
 
 def vector_norm(x: Tensor, ord: Any = 2, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:

@@ -15,7 +15,7 @@ from graphc.ops.functional.core import Axis, as_float, call, cast, halves_widene
 from graphc.ops.functional.elementwise import add, equal, greater, maximum, mul, sqrt, square, sub
 from graphc.ops.functional.fitting import require_at_least, require_rank
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.norms import norm, vector_norm
+from graphc.ops.functional.norms import distance, vector_norm
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, swapaxes
@@ -137,9 +137,9 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
     if x1.tensor_type.dtype == x2.tensor_type.dtype in HALVES:
         return cast(cdist(cast(x1, "float32"), cast(x2, "float32"), p), x1.tensor_type.dtype)
     if x1.ndim < 2 or x2.ndim < 2 or x2.shape[-2] < _BESIDE:
-        return norm(sub(expand_dims(x1, -2), expand_dims(x2, -3)), p, -1)
+        return distance(sub(expand_dims(x1, -2), expand_dims(x2, -3)), p, -1)
     # Distances to rows of x2 lie beside each other, so with these turned lanes need not be added up.
-    return norm(sub(expand_dims(x1, -1), expand_dims(swapaxes(x2, -1, -2), -3)), p, -2)
+    return distance(sub(expand_dims(x1, -1), expand_dims(swapaxes(x2, -1, -2), -3)), p, -2)
 
 
 __all__ = [

@@ -41,14 +41,16 @@ SoftShrinkGrad = pulled(
     "The gradient of SoftShrink, from dy and x",
     lambd=0.5,
 )
-LogitGrad = pulled(
-    "LogitGrad",
-    "dy x",
-    "x",
-    lambda x, eps: F.logit(x, None if eps == -1.0 else eps),
-    "The gradient of Logit, from dy and x",
-    eps=-1.0,
-)
+
+
+def _logit_grad(dy: Tensor, x: Tensor, eps: float) -> Tensor:
+    """The gradient of Logit, from dy and x: NaN outside of [0, 1], or with an eps zero outside of [eps, 1 - eps]."""
+    low, outside = (0.0, float("nan")) if eps < 0 else (eps, 0.0)
+    inside = F.logical_and(x >= low, x <= 1 - low)
+    return F.select(inside, dy / (x * (1 - x)), F.full_like(dy, outside))
+
+
+LogitGrad = declare("LogitGrad", _logit_grad, eps=-1.0)
 PReLUGrad = pulled(
     "PReLUGrad",
     "dy x weight",
