@@ -307,7 +307,8 @@ class CompiledStep(Shown):
             self.counted.refuse_export()
         self._check_params()
         parts = self.graph, self._lowered, self._executable, self._params
-        return steps.export(path, *parts, listed=bool(self._checks), parameters=parameters, compiler=compiler)
+        listed = any(check is not processes.require_membership for check in self._checks)
+        return steps.export(path, *parts, listed=listed, parameters=parameters, compiler=compiler)
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))

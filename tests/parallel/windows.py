@@ -88,7 +88,8 @@ def in_little_room(rank: int) -> dict[str, Any]:
 
 def _window(rank: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """What this process's window begins with, now."""
-    return np.frombuffer(windows._kept[rank] if windows._kept else b"", np.uint8)[: WINDOW_DATA + (1 << 16)].copy()
+    opened = list(windows._open.values())
+    return np.frombuffer(opened[rank] if opened else b"", np.uint8)[: WINDOW_DATA + (1 << 16)].copy()
 
 
 def _written(puts: list[dict[str, Any]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
