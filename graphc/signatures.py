@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from enum import EnumMeta
 from types import FrameType, FunctionType
 from typing import Any, ParamSpec, TypeVar
-
-import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, user_loc
@@ -129,7 +128,12 @@ def _kept(value: Any) -> Any:
         return type(value)(map(_kept, value))
     if type(value) is dict:
         return {key: _kept(held) for key, held in value.items()}
-    return deepcopy(value) if isinstance(value, (np.ndarray, Plain)) else value
+    return deepcopy(value) if isinstance(value, Plain) or _is_array(value) else value
+
+
+def _is_array(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")  # Which much of graphc does without.
+    return numpy is not None and isinstance(value, numpy.ndarray)
 
 
 def caller(of: object = None) -> FrameType:

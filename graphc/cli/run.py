@@ -7,9 +7,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from graphc import context
 from graphc.collector import importing
-from graphc.errors import GraphcError
 from graphc.frames import clean
 from graphc.scripts import TargetError, run_main
 
@@ -53,6 +51,9 @@ _COMPILED_ALONE = frozenset(("GC120", "GC121", "GC122", "GC123", "GC124", "GC130
 
 def _tell_of_modes(error: Exception) -> None:
     """A note where a script for MindSpore leaves the mode as it is, which there is another one."""
+    from graphc import context  # What compiles is not needed for everything.
+    from graphc.errors import GraphcError
+
     if isinstance(error, GraphcError) and error.code in _COMPILED_ALONE and not context.is_chosen("mode"):
         error.add_note(
             "  note: the script sets no mode; MindSpore's is PYNATIVE_MODE then: set_context(mode=PYNATIVE_MODE) runs op by op"

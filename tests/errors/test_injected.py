@@ -350,7 +350,7 @@ def registry() -> Iterator[None]:
 def test_kernel_writers(monkeypatch: pytest.MonkeyPatch) -> None:
     found = cells_of_kernels()
     # What several processes do together is in no step of one.
-    alone = {name for name in EMITTERS if not name.startswith(("collective_", "window_"))}
+    alone = {name for name in EMITTERS if not name.startswith(("collective_", "message_", "window_"))}
     assert set(found) == {*alone, *WRITERS.values()}
     for kind, (net, inputs) in found.items():
         with monkeypatch.context() as patch, debug(cache=False):
