@@ -115,6 +115,7 @@ LATE = {
     ("graphc/watches.py", "graphc.find_nan"): "few steps are watched",
     ("graphc/api.py", "graphc.exports.steps"): "exports are rare",
     ("graphc/cli/run.py", "graphc.compat"): "only `run --mindspore` needs it",
+    ("graphc/cli/run.py", "graphc.context"): "only scripts need the compiler",
     ("graphc/cli/run.py", "graphc.calls"): "only scripts need the compiler",
     ("graphc/cli/run.py", "graphc.train"): "only scripts need the compiler",
     ("graphc/dataset/workers/choice.py", "graphc.dataset.workers.processes"): "few data sets have worker processes",

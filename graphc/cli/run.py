@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from graphc.collector import importing
+from graphc.errors import GraphcError
 from graphc.frames import clean
 from graphc.scripts import TargetError, run_main
 
@@ -51,8 +52,7 @@ _COMPILED_ALONE = frozenset(("GC120", "GC121", "GC122", "GC123", "GC124", "GC130
 
 def _tell_of_modes(error: Exception) -> None:
     """A note where a script for MindSpore leaves the mode as it is, which there is another one."""
-    from graphc import context  # What compiles is not needed for everything.
-    from graphc.errors import GraphcError
+    from graphc import context
 
     if isinstance(error, GraphcError) and error.code in _COMPILED_ALONE and not context.is_chosen("mode"):
         error.add_note(
