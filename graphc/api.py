@@ -167,7 +167,6 @@ class CompiledStep(Shown):
         written = {traced.params[u.param] for u in traced.graph.updates}
         self._hunt = watches.hunt(self.graph, self._lowered, self._params)
         self._checks, self._watches = watches.around(cell, written, self._hunt)
-        self._checks += [processes.require_membership] * self._talks
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
         # Behind these there is one more with `find_nan`.
         self._results = self._lowered.results[: len(self.graph.results)]
@@ -307,8 +306,7 @@ class CompiledStep(Shown):
             self.counted.refuse_export()
         self._check_params()
         parts = self.graph, self._lowered, self._executable, self._params
-        listed = any(check is not processes.require_membership for check in self._checks)
-        return steps.export(path, *parts, listed=listed, parameters=parameters, compiler=compiler)
+        return steps.export(path, *parts, listed=bool(self._checks), parameters=parameters, compiler=compiler)
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))
@@ -332,6 +330,8 @@ class CompiledStep(Shown):
         """One step on checked inputs. What the optimizers in it refuse is refused before anything is changed."""
         began = timed.now()
         with self._lock, self._drawing:
+            if self._talks:
+                processes.require_membership()
             for check in self._checks:
                 check()
             if self._moves != Parameter.moves:
@@ -383,6 +383,8 @@ class CompiledStep(Shown):
         arrays: list[list[Array]] = []
         begin, began = 0, timed.now()
         with self._lock, self._drawing:
+            if self._talks:
+                processes.require_membership()
             while begin < steps:
                 limits = [check() for check in self._checks] + [watch.limit() for watch in self._watches]
                 limits += [1] if self._prints or self.counted is not None else []
