@@ -17,7 +17,7 @@ from graphc.ops.primitives.images import ScaleAndTranslate
 from graphc.ops.primitives.pull import numbers, pulled
 from graphc.ops.primitives.recurrent import LSTM
 from graphc.ops.primitives.sampling import ROIAlign
-from graphc.ops.tensor.primitive import REQUIRED, Only, declare
+from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- special functions and distances
@@ -304,11 +304,5 @@ LSTMGrad = pulled(
     )(x, hx, cx, w)[:3],
     "The gradients of LSTM for x, h, c and w, from its operands, its results and what flows into these",
     flows="dy dhy dcy",
-    input_size=REQUIRED,
-    hidden_size=REQUIRED,
-    num_layers=REQUIRED,
-    has_bias=REQUIRED,
-    bidirectional=REQUIRED,
-    dropout=Only(0.0),
-    proj_size=Only(0),
+    **LSTM.attributes,
 )

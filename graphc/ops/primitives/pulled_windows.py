@@ -12,7 +12,7 @@ from graphc.ops.functional.resizing import resize_by_places, upsample_nearest, u
 from graphc.ops.functional.shapes import whole_numbers
 from graphc.ops.primitives.images import Conv3D
 from graphc.ops.primitives.network import AvgPool, Conv2D, MaxPool
-from graphc.ops.primitives.pooling import AvgPool3D, MaxPool3D
+from graphc.ops.primitives.pooling import AvgPool3D, MaxPool3D, MaxPoolWithArgmaxV2, MaxUnpool2D, MaxUnpool3D
 from graphc.ops.primitives.pull import pull, pulled
 from graphc.ops.primitives.resizing import ResizeBicubic, ResizeBilinearV2, ResizeLinear1D, ResizeNearestNeighbor
 from graphc.ops.primitives.sampling import DeformableOffsets, GridSampler2D, GridSampler3D
@@ -160,12 +160,7 @@ MaxPoolGradWithArgmaxV2 = _placed(
     2,
     "x dy argmax",
     "MaxPoolWithArgmaxV2",
-    kernel_size=REQUIRED,
-    strides=None,
-    pads=0,
-    dilation=(1, 1),
-    ceil_mode=False,
-    argmax_type="int64",
+    **MaxPoolWithArgmaxV2.attributes,
 )
 MaxPool3DGradWithArgmax = _placed(
     "MaxPool3DGradWithArgmax",
@@ -198,9 +193,8 @@ FractionalMaxPoolGradWithFixedKsize = pulled(
     data_format=Only("NCHW"),
 )
 
-_UNPOOLED: dict[str, Any] = {"ksize": REQUIRED, "strides": 0, "pads": 0, "output_shape": ()}
-MaxUnpool2DGrad = _at_places("MaxUnpool2DGrad", 2, "MaxUnpool2D", **_UNPOOLED, data_format=Only("NCHW"))
-MaxUnpool3DGrad = _at_places("MaxUnpool3DGrad", 3, "MaxUnpool3D", **_UNPOOLED, data_format=Only("NCDHW"))
+MaxUnpool2DGrad = _at_places("MaxUnpool2DGrad", 2, "MaxUnpool2D", **MaxUnpool2D.attributes)
+MaxUnpool3DGrad = _at_places("MaxUnpool3DGrad", 3, "MaxUnpool3D", **MaxUnpool3D.attributes)
 
 # ---- pooling between borders
 
@@ -249,18 +243,11 @@ FractionalAvgPoolGrad = pulled(
 # ---- convolution
 
 
-def _conv2d(x: Tensor, weight: Tensor, out_channel: int, kernel_size: Any, **how: Any) -> Tensor:
-    made: Tensor = Conv2D(out_channel, kernel_size, **how)(x, weight)
-    return made
-
-
 Conv2DBackpropFilter = pulled(
     "Conv2DBackpropFilter",
     "dy x weight_shape",
     "weight",
-    lambda x, weight, out_channel, kernel_size, pad_mode, pad, stride, dilation, group: _conv2d(
-        x, weight, out_channel, kernel_size, pad_mode=pad_mode, pad=pad, stride=stride, dilation=dilation, group=group
-    ),
+    Conv2D.function,
     "The gradient of Conv2D for its weight, from dy, x and the weight's shape",
     out_channel=REQUIRED,
     kernel_size=REQUIRED,
@@ -273,21 +260,6 @@ Conv2DBackpropFilter = pulled(
     group=1,
     data_format=Only("NCHW"),
 )
-
-
-def _conv3d(
-    x: Tensor,
-    weight: Tensor,
-    out_channel: int,
-    kernel_size: Any,
-    pad_mode: str,
-    pad: Any,
-    stride: Any,
-    dilation: Any,
-    group: int,
-) -> Tensor:
-    made: Tensor = Conv3D(out_channel, kernel_size, 1, pad_mode, pad, stride, dilation, group)(x, weight)
-    return made
 
 
 _CONV3D: dict[str, Any] = {
@@ -305,7 +277,7 @@ _filter3d = pulled(
     "Conv3DBackpropFilter",
     "x dy weight_shape",
     "weight",
-    _conv3d,
+    Conv3D.function,
     "The gradient of Conv3D for its weight, from x, dy and the weight's shape; of float16 in float32",
     **_CONV3D,
 )
@@ -321,7 +293,7 @@ Conv3DBackpropInput = pulled(
     "Conv3DBackpropInput",
     "weight dy x_shape",
     "x",
-    _conv3d,
+    Conv3D.function,
     "The gradient of Conv3D for x, from the weight, dy and the shape of x",
     **_CONV3D,
 )
