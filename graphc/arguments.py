@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+from contextvars import ContextVar
 from typing import Any
 
-from graphc.errors import ArgumentValueError, GraphcError, Loc, user_loc
+from graphc.errors import ArgumentValueError, GraphcError, Loc, TraceError, user_loc
 
 _logger = logging.getLogger("graphc")
 _said: set[tuple[str, str]] = set()
+#: Whether what would be done once is refused: Python takes over then (graphc.left).
+refuses_once: ContextVar[bool] = ContextVar("refuses_once", default=False)
 
 
 def only(owner: str, name: str, value: Any, *wanted: Any) -> None:
@@ -27,7 +30,11 @@ def refusal(owner: str, name: str, value: Any, *wanted: Any) -> ArgumentValueErr
 
 
 def once(message: str, *, loc: Loc | None, help: str) -> None:
-    """Say by the logger "graphc" what of a line is done once, when a Cell is compiled (GC134); once per line."""
+    """Say by the logger "graphc" what of a line is done once, when a Cell is compiled (GC134); once per line. TraceError where
+    Python can take over.
+    """
+    if refuses_once.get():
+        raise TraceError(message, code="GC134", loc=loc, help=help)
     key = (str(loc), message)
     if key not in _said:
         _said.add(key)

@@ -24,6 +24,7 @@ from graphc.guards.state import State
 from graphc.guards.walk import Names, walk
 from graphc.guards.watch import Watch
 from graphc.ir import TensorType
+from graphc.left import Left
 from graphc.nested import Call, call_of
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction, name_of
@@ -82,6 +83,8 @@ class Steps:
         self.latest: tuple[CompiledStep | None, tuple[Any, ...], Watch] = (None, (), Watch())
         #: Floats among the arguments that keep changing.
         self.numbers = Numbers()
+        #: Whether Python runs the cell after all.
+        self.left = Left()
         self._names = Names()
         self._seen: tuple[tuple[Any, ...], State | None, Watch] = ((), None, Watch())
         self._steps: OrderedDict[Key, CompiledStep] = OrderedDict()
@@ -106,8 +109,8 @@ class Steps:
             self._seen = (*at[:2], self._names.size), state, watch
         return state, watch
 
-    def step(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CompiledStep, Watch]:
-        """The step for such arguments, compiled now if there is none."""
+    def step(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CompiledStep, Watch] | None:
+        """The step for such arguments, compiled now if there is none; None where the cell turns out to be left to Python."""
         with failing("reading the cell and its arguments", outermost=True, deep=True):
             leaves, structure = flatten((args, kwargs))
             self.state(cell)  # For the names that are read, of arguments too.
@@ -126,12 +129,15 @@ class Steps:
         self._announce(cell, key, before)
         # Threads that come together each compile one, the first to end is kept.
         taken = Taken({**state.iterators(), **(values.iterators() if values is not None else {})})
-        with collector.compiling, unforked, taken:
+        made = None
+        with self.left.trying(cell, _name(cell), (args, kwargs)), collector.compiling, unforked, taken:
             made = (
                 PaddedStep(cell, args, kwargs, varying, self.turns, self._names)
                 if varying
                 else CompiledStep(cell, args, kwargs, self.turns, self._names)
             )
+        if made is None:
+            return None
         if taken.names:
             key, watch = key._replace(taken=(taken.names, object())), Watch.of_what_moves()
             self._announce(cell, key, before)
@@ -151,12 +157,12 @@ class Steps:
         """
         latest, made = self.latest[0], None
         with suppress(Exception):
-            made, watch = self.step(cell, args, kwargs)
-            if latest is None or made.gives == latest.gives:
-                return made, watch
+            made = self.step(cell, args, kwargs)
+            if made is not None and (latest is None or made[0].gives == latest.gives):
+                return made
         self.numbers.refuse()
         if made is not None:
-            self.drop(made)
+            self.drop(made[0])
         return None
 
     def earlier(self) -> list[CompiledStep]:
@@ -308,38 +314,53 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             return step.run(arrays)
     with failing("reading the arguments", outermost=True, deep=True):
         args, kwargs = as_inputs((args, kwargs))
-    if _op_by_op(cell):
-        _refuse_find_nan()
-        with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, deep=True, tracing=True):
-            cell.settle_names()
-            began = timed.now()
-            results = eager.run(cell, args, kwargs, passes.autodiff, call_inside)
-            if began:
-                timed.tell("op by op", _name(cell), began)
-            return results
-    with failing("reading the arguments", outermost=True, deep=True):
-        given = steps.numbers.as_inputs(args, kwargs)
-    found = steps.step_for_numbers(cell, *given) if given is not None else None
-    if found is not None and given is not None:
-        (step, watch), (args, kwargs) = found, given
-    else:
-        step, watch = steps.step(cell, args, kwargs)
+    made = None if _op_by_op(cell, steps) else _step_for(cell, steps, args, kwargs)
+    if made is None:
+        return _run_op_by_op(cell, steps, args, kwargs)
+    step, watch, args, kwargs = made
     # Compiling may have touched cells that construct makes.
     steps.latest = step, (dispatch.version, *conditions[1:]), watch
     return step(*args, **kwargs)
 
 
+def _step_for(
+    cell: Cell, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[CompiledStep, Watch, tuple[Any, ...], dict[str, Any]] | None:
+    """The step for a call, what to watch, and the arguments with numbers that are its inputs as tensors; None as for `step`."""
+    with failing("reading the arguments", outermost=True, deep=True):
+        given = steps.numbers.as_inputs(args, kwargs)
+    found = steps.step_for_numbers(cell, *given) if given is not None else None
+    if found is not None and given is not None:
+        return *found, *given
+    plain = steps.step(cell, args, kwargs)
+    return None if plain is None else (*plain, args, kwargs)
+
+
+def _run_op_by_op(cell: Cell, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    _refuse_find_nan()
+    with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, deep=True, tracing=True):
+        cell.settle_names()
+        began = timed.now()
+        results = eager.run(cell, args, kwargs, passes.autodiff, call_inside)
+        if began:
+            timed.tell("op by op", _name(cell), began)
+        return results
+
+
 def step_of(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> CompiledStep | None:
     """The compiled step that a call of the cell with these arguments runs, compiled now if there is none; None where it runs
-    op by op, in PYNATIVE_MODE.
+    op by op: in PYNATIVE_MODE, or left to Python.
     """
-    if _op_by_op(cell):
+    steps: Steps = attached(cell, "steps", Steps)
+    if _op_by_op(cell, steps):
         return None
     conditions = _conditions()
-    steps: Steps = attached(cell, "steps", Steps)
     step, known, watch = steps.latest
     if step is None or known != conditions or kwargs or step.plain_arrays(args) is None or watch.changed():
-        step, watch = steps.step(cell, *as_inputs((args, kwargs or {})))
+        found = steps.step(cell, *as_inputs((args, kwargs or {})))
+        if found is None:
+            return None
+        step, watch = found
         steps.latest = step, (dispatch.version, *conditions[1:]), watch
     return step
 
@@ -350,17 +371,17 @@ def call_inside(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
     """
     steps: Steps = attached(cell, "steps", Steps)
     try:
-        step, _ = steps.step(cell, args, kwargs)
+        found = steps.step(cell, args, kwargs)
     except TraceError as error:
         if error.code != "GC132":
             raise
         return None
-    call = call_of(step)
-    return (step, call) if call is not None else None
+    call = call_of(found[0]) if found is not None else None
+    return (found[0], call) if found is not None and call is not None else None
 
 
-def _op_by_op(cell: Cell) -> bool:
-    return context.get_context("mode") == context.PYNATIVE_MODE and not cell.always_compiles
+def _op_by_op(cell: Cell, steps: Steps) -> bool:
+    return steps.left.now or (context.get_context("mode") == context.PYNATIVE_MODE and not cell.always_compiles)
 
 
 def _refuse_find_nan() -> None:

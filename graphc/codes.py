@@ -64,3 +64,6 @@ CODES: dict[str, str] = {
     "GC212": "The loss is infinite or NaN, and LossMonitor ends the training.",
     "GC213": "A value of a step is infinite or NaN, or above a bound: found by `find_nan` (docs/debugging.md).",
 }
+
+#: Of what is refused in a compiled Cell, and Python's when it runs op by op.
+PYTHON_ALONE = frozenset(f"GC{n}" for n in (120, 121, 122, 123, 124, 125, 130, 131, 133, 134, 141, 153, 181, 182))

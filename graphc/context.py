@@ -22,6 +22,9 @@ _context: dict[str, Any] = {"mode": GRAPH_MODE, "device_target": "CPU", "save_gr
 #: Names of settings that somebody has set.
 _chosen: set[str] = set()
 
+#: Whether programs are MindSpore's.
+_of_mindspore = False
+
 
 def set_context(**settings: Any) -> None:
     """Set `mode` (GRAPH_MODE or PYNATIVE_MODE), `device_target` ("CPU"), `save_graphs` and `save_graphs_path`.
@@ -70,6 +73,18 @@ def get_context(name: str) -> Any:
 def is_chosen(name: str) -> bool:
     """Whether a setting was set, to its default or to something else."""
     return name in _chosen
+
+
+def of_mindspore(yes: bool) -> None:
+    """Say whether programs are MindSpore's, which runs op by op where no mode is set."""
+    global _of_mindspore
+    _of_mindspore = yes
+    _changed()
+
+
+def leaves_to_python() -> bool:
+    """Whether a Cell that only Python can run is run by it: in programs of MindSpore's, until somebody sets a mode."""
+    return _of_mindspore and "mode" not in _chosen
 
 
 # ---- settings

@@ -459,6 +459,10 @@ class RecompileWarning(GraphcWarning):
     """A Cell that is compiled again and again; see `graphc explain GC171`."""
 
 
+class OpByOpWarning(GraphcWarning):
+    """A Cell of a program for MindSpore that cannot be compiled, and runs op by op; docs/debugging.md, "Op by op"."""
+
+
 class LossScaleWarning(GraphcWarning):
     """A loss scale that is at its floor while gradients overflow; see `graphc explain GC154`."""
 

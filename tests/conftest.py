@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import graphc
+from graphc import context
 
 pytest_plugins = ["graphc.testing.plugin", "pytester"]
 
@@ -22,8 +23,9 @@ def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def mode_again() -> Iterator[None]:
-    """The mode is afterwards what it was."""
+def mode_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The mode is afterwards what it was, set or not."""
+    monkeypatch.setattr(context, "_chosen", set(context._chosen))
     before = graphc.get_context("mode")
     yield
     graphc.set_context(mode=before)

@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+from graphc.codes import PYTHON_ALONE
 from graphc.collector import importing
 from graphc.errors import GraphcError
 from graphc.frames import clean
@@ -46,15 +47,11 @@ def run(args: Namespace) -> int:
     return 0
 
 
-#: Of what is refused in a compiled Cell, and Python's when it runs op by op.
-_COMPILED_ALONE = frozenset(("GC120", "GC121", "GC122", "GC123", "GC124", "GC130", "GC131", "GC133", "GC181", "GC182"))
-
-
 def _tell_of_modes(error: Exception) -> None:
     """A note where a script for MindSpore leaves the mode as it is, which there is another one."""
     from graphc import context
 
-    if isinstance(error, GraphcError) and error.code in _COMPILED_ALONE and not context.is_chosen("mode"):
+    if isinstance(error, GraphcError) and error.code in PYTHON_ALONE and not context.is_chosen("mode"):
         error.add_note(
             "  note: the script sets no mode; MindSpore's is PYNATIVE_MODE then: set_context(mode=PYNATIVE_MODE) runs op by op"
         )

@@ -10,6 +10,7 @@ from importlib.metadata import Distribution, DistributionFinder
 from pathlib import Path
 from types import ModuleType
 
+from graphc import context
 from graphc.compat.aliases import Alias, AliasFinder
 from graphc.compat.toplevel import __version__
 from graphc.errors import printable
@@ -56,7 +57,8 @@ def installed() -> bool:
 
 def install() -> None:
     """Let `import mindspore` mean graphc in this process, and the modules of `aliases.ALIASES` what graphc has of MindFormers,
-    unless that is installed. RuntimeError if MindSpore itself has been imported.
+    unless that is installed. Until a mode is set, Cells that only Python can run are run by it, with a warning (`graphc.left`).
+    RuntimeError if MindSpore itself has been imported.
     """
     global _finder
     if _finder is not None:
@@ -67,6 +69,7 @@ def install() -> None:
     _finder = _Finder()
     sys.meta_path.insert(0, _finder)
     sys.meta_path.append(_alias_finder)
+    context.of_mindspore(True)
 
 
 def uninstall() -> None:
@@ -80,3 +83,4 @@ def uninstall() -> None:
     for name in (n for n in shadows if not n.startswith("graphc.")):
         del sys.modules[name]
     _finder = None
+    context.of_mindspore(False)

@@ -178,7 +178,9 @@ def test_an_unchanged_script_trains(tmp_path):
 
 @pytest.mark.parametrize("chosen", [False, True])
 def test_what_python_alone_can_do_is_said_to_need_a_mode(tmp_path, chosen):
-    """Where the script sets no mode: MindSpore's is another one then."""
+    """Where the script sets no mode, which is another one in MindSpore then, and cannot be run by Python: something has
+    happened already.
+    """
     script = tmp_path / "keeps.py"
     setting = "mindspore.set_context(mode=mindspore.GRAPH_MODE)" if chosen else ""
     script.write_text(
@@ -188,8 +190,14 @@ def test_what_python_alone_can_do_is_said_to_need_a_mode(tmp_path, chosen):
             {setting}
             class Keeps(mindspore.nn.Cell):
                 def construct(self, x):
+                    count.up()
                     self.kept = x
                     return x
+            class Count:
+                number = 0
+                def up(self):
+                    self.number += 1
+            count = Count()
             Keeps()(mindspore.Tensor([1.0]))
             """
         )

@@ -1,0 +1,73 @@
+"""Cells that are left to Python: in programs of MindSpore's which set no mode, what cannot be compiled runs op by op.
+
+MindSpore begins in PYNATIVE_MODE, where all runs so; here Cells are compiled until one is refused for what Python alone can do.
+A warning says so, once for a Cell. Who sets a mode gets what it says.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from graphc import context
+from graphc.arguments import refuses_once
+from graphc.codes import PYTHON_ALONE
+from graphc.errors import GraphcError, OpByOpWarning, stacklevel
+from graphc.guards.state import State
+from graphc.guards.walk import Names, walk
+from graphc.nn.cell.cell import Cell
+
+
+class Left:
+    """Whether one Cell is left to Python."""
+
+    def __init__(self) -> None:
+        self._is_left = False
+
+    @property
+    def now(self) -> bool:
+        """Whether a call runs op by op."""
+        return self._is_left and context.leaves_to_python()
+
+    @contextmanager
+    def trying(self, cell: Cell, name: str, values: Any) -> Iterator[None]:
+        """Compile the cell that users call so: an error that Python alone may settle ends in `now`, all others go on.
+
+        values: of the arguments. An error goes on, too, where compiling has changed what the Cell reads or writes: lists that it
+        appends to, dicts, globals. A second time would change that twice.
+        """
+        if cell.always_compiles or not context.leaves_to_python():
+            yield
+            return
+        names, roots = Names(written=True), [("self", cell), ("arguments", values)]
+        before = State(walk(names, roots))
+        token = refuses_once.set(True)
+        try:
+            yield
+        except GraphcError as error:
+            if error.code not in PYTHON_ALONE or State(walk(names, roots)) != before:
+                raise
+            self._is_left = True
+            reason = error
+        else:
+            return
+        finally:
+            refuses_once.reset(token)
+        _warn(name, reason)
+
+
+def _warn(name: str, reason: GraphcError) -> None:
+    text = GraphcError(
+        f"{name} cannot be compiled, and runs op by op from now on",
+        code=reason.code,
+        loc=reason.loc,
+        details=[reason.message],
+        help=f"mindspore.set_context(mode=mindspore.PYNATIVE_MODE) says that it shall; in GRAPH_MODE {_otherwise(reason)}",
+    )
+    warnings.warn(str(text), OpByOpWarning, stacklevel=stacklevel())
+
+
+def _otherwise(reason: GraphcError) -> str:
+    return "it is compiled, and does that once" if reason.code == "GC134" else "this is an error"

@@ -1,0 +1,178 @@
+"""Programs of MindSpore's that set no mode: a Cell that only Python can run is run by it, and a warning says so."""
+
+import importlib
+import warnings
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import compat, context
+from graphc.calls import step_of
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.fixture
+def ms(mode_again):
+    """MindSpore's name, in a process where nobody has set a mode."""
+    context._chosen.discard("mode")
+    compat.install()
+    yield importlib.import_module("mindspore")
+    compat.uninstall()
+
+
+class Keeps(graphc.nn.Cell):
+    """Keeps a value between calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = graphc.nn.Dense(3, 1, weight_init="ones", has_bias=False)
+
+    def construct(self, x):
+        self.last = self.fc(x)
+        return self.last * 2
+
+
+class Asks(graphc.nn.Cell):
+    """Goes on by a value."""
+
+    def construct(self, x):
+        return x * 2 if float(x.asnumpy().sum()) > 0 else x - 1
+
+
+class Draws(graphc.nn.Cell):
+    """Another number at every call."""
+
+    def construct(self, x):
+        return x + np.random.rand()
+
+
+class Prints(graphc.nn.Cell):
+    """Text of a value."""
+
+    def construct(self, x):
+        print(f"sum {x.sum()}")
+        return x
+
+
+def op_by_op(code, call):
+    """What `call` returns; it says that it runs op by op, because of an error of that code."""
+    with pytest.warns(graphc.OpByOpWarning, match=rf"\[{code}\].*\n.*test_left.py"):
+        return call()
+
+
+def test_attributes_and_values(ms):
+    keeps, asks = Keeps(), Asks()
+    made = op_by_op("GC133", lambda: keeps(ms.Tensor(X)))
+    assert np.array_equal(made.asnumpy(), X.sum(1, keepdims=True) * 2)
+    assert np.array_equal(keeps.last.asnumpy(), X.sum(1, keepdims=True))
+    assert np.array_equal(op_by_op("GC130", lambda: asks(ms.Tensor(X))).asnumpy(), X * 2)
+    # Said once.
+    assert np.array_equal(asks(ms.Tensor(-X)).asnumpy(), -X - 1)
+    assert np.array_equal(keeps(ms.Tensor(X[:1])).asnumpy(), [[6.0]])
+
+
+def test_what_would_happen_once_happens_at_every_call(ms, capsys):
+    draws = Draws()
+    np.random.seed(0)
+    first = op_by_op("GC134", lambda: draws(ms.Tensor(X))).asnumpy()
+    second = draws(ms.Tensor(X)).asnumpy()
+    wanted = np.random.RandomState(0).rand(2)
+    assert np.allclose([first - X, second - X], wanted[:, None, None])
+    prints = Prints()
+    op_by_op("GC134", lambda: prints(ms.Tensor(X)))
+    prints(ms.Tensor(X * 2))
+    assert capsys.readouterr().out == "sum 15.0\nsum 30.0\n"
+
+
+def test_gradients(ms):
+    keeps = Keeps()
+    weights = keeps.trainable_params()
+    step = ms.value_and_grad(lambda x: keeps(x).sum(), 0, weights)
+    value, (by_x, by_weights) = op_by_op("GC133", lambda: step(ms.Tensor(X)))
+    assert value == 30.0
+    assert np.array_equal(by_x.asnumpy(), np.full((2, 3), 2.0))
+    assert np.array_equal(by_weights[0].asnumpy(), 2 * X.sum(0, keepdims=True))
+    assert np.array_equal(keeps.last.asnumpy(), X.sum(1, keepdims=True))
+
+
+@pytest.mark.parametrize("sink", [False, True])
+def test_models(ms, sink):
+    keeps = Keeps()
+    model = ms.Model(keeps, ms.nn.MSELoss(), ms.nn.SGD(keeps.trainable_params(), 0.01))
+    columns = {"x": X, "y": np.zeros((2, 1), np.float32)}
+    data = ms.dataset.NumpySlicesDataset(columns, shuffle=False).batch(2)
+    op_by_op("GC133", lambda: model.train(1, data, dataset_sink_mode=sink))
+    # The gradient of the mean of (2 w x)^2.
+    made = np.ones(3) - 0.01 * (8 * X.sum(1, keepdims=True) * X).mean(0)
+    assert np.allclose(keeps.fc.weight.asnumpy(), made, rtol=1e-5)
+
+
+def test_what_compiles_is_compiled(ms):
+    dense = ms.nn.Dense(3, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dense(ms.Tensor(X))
+        assert step_of(dense, (ms.Tensor(X),)) is not None
+    keeps = Keeps()
+    assert op_by_op("GC133", lambda: step_of(keeps, (ms.Tensor(X),))) is None
+
+
+def test_a_mode_that_is_set_holds(ms):
+    keeps = Keeps()
+    op_by_op("GC133", lambda: keeps(ms.Tensor(X)))
+    ms.set_context(mode=ms.GRAPH_MODE)
+    with pytest.raises(graphc.TraceError, match="GC133"):
+        keeps(ms.Tensor(X))
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert keeps(ms.Tensor(X)).shape == (2, 1)
+
+
+def test_what_jit_marks_is_compiled_or_refused(ms):
+    jitted = ms.jit(Keeps())
+    with pytest.raises(graphc.TraceError, match="GC133"):
+        jitted(ms.Tensor(X))
+
+
+class Count:
+    """An object of the user's."""
+
+    def __init__(self):
+        self.number = 0
+
+    def up(self):
+        self.number += 1
+
+
+class Counts(graphc.nn.Cell):
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+
+    def construct(self, x):
+        self.count.up()
+        return Asks.construct(self, x)
+
+
+def test_nothing_is_done_twice(ms):
+    """What compiling has changed before it was refused would change again."""
+    count = Count()
+    counts = Counts(count)
+    with pytest.raises(graphc.TraceError, match="GC130"):
+        counts(ms.Tensor(X))
+    assert count.number == 1
+
+
+def test_wrong_operands_are_errors(ms):
+    keeps = Keeps()
+    with pytest.raises(graphc.ShapeError):
+        keeps(ms.Tensor(X.T.copy()))
+    with pytest.raises(graphc.TraceError, match="GC133"):
+        graphc.compile(keeps, ms.Tensor(X))
+
+
+def test_under_its_own_name_nothing_changes(mode_again):
+    context._chosen.discard("mode")
+    with pytest.raises(graphc.TraceError, match="GC133"):
+        Keeps()(graphc.Tensor(X))
