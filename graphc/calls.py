@@ -130,7 +130,7 @@ class Steps:
         # Threads that come together each compile one, the first to end is kept.
         taken = Taken({**state.iterators(), **(values.iterators() if values is not None else {})})
         made = None
-        with self.left.trying(cell, _name(cell), (args, kwargs)), collector.compiling, unforked, taken:
+        with self.left.trying(cell, (args, kwargs)), collector.compiling, unforked, taken:
             made = (
                 PaddedStep(cell, args, kwargs, varying, self.turns, self._names)
                 if varying
@@ -316,7 +316,8 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         args, kwargs = as_inputs((args, kwargs))
     made = None if _op_by_op(cell, steps) else _step_for(cell, steps, args, kwargs)
     if made is None:
-        return _run_op_by_op(cell, steps, args, kwargs)
+        with steps.left.running(_name(cell)):
+            return _run_op_by_op(cell, steps, args, kwargs)
     step, watch, args, kwargs = made
     # Compiling may have touched cells that construct makes.
     steps.latest = step, (dispatch.version, *conditions[1:]), watch

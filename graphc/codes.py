@@ -66,4 +66,4 @@ CODES: dict[str, str] = {
 }
 
 #: Of what is refused in a compiled Cell, and Python's when it runs op by op.
-PYTHON_ALONE = frozenset(f"GC{n}" for n in (120, 121, 122, 123, 124, 125, 130, 131, 133, 134, 141, 153, 181, 182))
+PYTHON_ALONE = frozenset(f"GC{n}" for n in (120, 121, 122, 123, 124, 125, 130, 131, 133, 134, 141, 153, 172, 181, 182))

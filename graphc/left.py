@@ -14,7 +14,7 @@ from typing import Any
 from graphc import context
 from graphc.arguments import refuses_once
 from graphc.codes import PYTHON_ALONE
-from graphc.errors import GraphcError, OpByOpWarning, stacklevel
+from graphc.errors import ArgumentTypeError, GraphcError, OpByOpWarning, stacklevel
 from graphc.guards.state import State
 from graphc.guards.walk import Names, walk
 from graphc.nn.cell.cell import Cell
@@ -25,6 +25,8 @@ class Left:
 
     def __init__(self) -> None:
         self._is_left = False
+        #: Why it is, until that has been said.
+        self._reason: GraphcError | None = None
 
     @property
     def now(self) -> bool:
@@ -32,8 +34,8 @@ class Left:
         return self._is_left and context.leaves_to_python()
 
     @contextmanager
-    def trying(self, cell: Cell, name: str, values: Any) -> Iterator[None]:
-        """Compile the cell that users call so: an error that Python alone may settle ends in `now`, all others go on.
+    def trying(self, cell: Cell, values: Any) -> Iterator[None]:
+        """Compile the cell: an error that Python alone may settle ends in `now`, all others go on.
 
         values: of the arguments. An error goes on, too, where compiling has changed what the Cell reads or writes: lists that it
         appends to, dicts, globals. A second time would change that twice.
@@ -47,27 +49,39 @@ class Left:
         try:
             yield
         except GraphcError as error:
-            if error.code not in PYTHON_ALONE or State(walk(names, roots)) != before:
+            if not _may_be_settled(error) or State(walk(names, roots)) != before:
                 raise
-            self._is_left = True
-            reason = error
-        else:
-            return
+            self._is_left, self._reason = True, error
         finally:
             refuses_once.reset(token)
-        _warn(name, reason)
+
+    @contextmanager
+    def running(self, name: str) -> Iterator[None]:
+        """Run the cell that users call so op by op: when it has run the first time, say why. Where Python refuses it, too, its
+        error goes on, and the cell is as it was.
+        """
+        reason, self._reason = self._reason, None
+        try:
+            yield
+        except BaseException:
+            self._is_left = self._is_left and reason is None
+            raise
+        if reason is not None:
+            _warn(name, reason)
+
+
+def _may_be_settled(error: GraphcError) -> bool:
+    """Whether values could help: a tensor stands where a number or a Python value is needed."""
+    return error.code in PYTHON_ALONE or isinstance(error, ArgumentTypeError)
 
 
 def _warn(name: str, reason: GraphcError) -> None:
+    otherwise = "it is compiled, and does that once" if reason.code == "GC134" else "this is an error"
     text = GraphcError(
         f"{name} cannot be compiled, and runs op by op from now on",
         code=reason.code,
         loc=reason.loc,
         details=[reason.message],
-        help=f"mindspore.set_context(mode=mindspore.PYNATIVE_MODE) says that it shall; in GRAPH_MODE {_otherwise(reason)}",
+        help=f"mindspore.set_context(mode=mindspore.PYNATIVE_MODE) says that it shall; in GRAPH_MODE {otherwise}",
     )
     warnings.warn(str(text), OpByOpWarning, stacklevel=stacklevel())
-
-
-def _otherwise(reason: GraphcError) -> str:
-    return "it is compiled, and does that once" if reason.code == "GC134" else "this is an error"

@@ -116,7 +116,8 @@ def test_what_compiles_is_compiled(ms):
         dense(ms.Tensor(X))
         assert step_of(dense, (ms.Tensor(X),)) is not None
     keeps = Keeps()
-    assert op_by_op("GC133", lambda: step_of(keeps, (ms.Tensor(X),))) is None
+    assert step_of(keeps, (ms.Tensor(X),)) is None
+    op_by_op("GC133", lambda: keeps(ms.Tensor(X)))
 
 
 def test_a_mode_that_is_set_holds(ms):
@@ -162,6 +163,35 @@ def test_nothing_is_done_twice(ms):
     with pytest.raises(graphc.TraceError, match="GC130"):
         counts(ms.Tensor(X))
     assert count.number == 1
+
+
+class Sized(graphc.nn.Cell):
+    """As many ones as a value says."""
+
+    def construct(self, x):
+        self.last = graphc.ops.ones((int(x.sum()), 2))
+        return self.last
+
+
+def test_numbers_of_values(ms):
+    sized = Sized()
+    assert op_by_op("GC100", lambda: sized(ms.Tensor(X))).shape == (15, 2)
+    assert sized(ms.Tensor(X[:1])).shape == (3, 2)
+
+
+class Squares(graphc.nn.Cell):
+    """The square of a matrix, by a value."""
+
+    def construct(self, x):
+        return graphc.ops.matmul(x, x) * float(x.asnumpy()[0, 0])
+
+
+def test_what_python_refuses_is_its_error(ms):
+    squares = Squares()
+    with pytest.raises(graphc.ShapeError):
+        squares(ms.Tensor(X))
+    made = op_by_op("GC130", lambda: squares(ms.Tensor(X[:, 1:])))
+    assert np.array_equal(made.asnumpy(), X[:, 1:] @ X[:, 1:])
 
 
 def test_wrong_operands_are_errors(ms):
