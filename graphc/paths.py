@@ -76,6 +76,9 @@ MODULES: dict[str, tuple[str, ...]] = {
         "graphc.compat.gradients",
         "graphc.compat.devices",
         "graphc.compat.lacking",
+        # MindSpore has all of MindRecord's names, and kinds of dtypes, in its package itself, too.
+        *_MINDRECORD,
+        "graphc.compat.type_classes",
     ),
     "mindspore.context": (_TOP, "graphc.context", "graphc.parallel"),
     "mindspore.version": (_TOP,),
@@ -186,12 +189,18 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
     **_within(
         "mindspore.nn.layer",
-        "basic activation container conv normalization pooling embedding combined padding image rnns channel_shuffle"
+        "basic container pooling embedding combined padding image rnns channel_shuffle"
         " dense timedistributed transformer",
         _NN,
     ),
+    # Scripts derive from what layers and losses have in common there, and ask for it.
+    **{
+        f"mindspore.nn.layer.{part}": (*_NN, f"graphc.nn.layer.{part}")
+        for part in ("activation", "conv", "normalization")
+    },
     "mindspore.nn.layer.rnn_cells": (*_NN, "graphc.compat.recurrent"),
-    **_within("mindspore.nn.loss", "loss", _NN),
+    "mindspore.nn.loss": _NN,
+    "mindspore.nn.loss.loss": (*_NN, "graphc.nn.loss.base"),
     "mindspore.nn.optim": ("graphc.nn.optim",),
     "mindspore.nn.optim.optimizer": ("graphc.nn.optim", "graphc.nn.optim.mindspore_base"),
     **_within(

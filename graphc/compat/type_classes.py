@@ -54,6 +54,9 @@ class UInt(metaclass=_Kind):
     prefix = "uint"
 
 
+uint = UInt
+
+
 def _of(*kinds: str) -> tuple[DType, ...]:
     return tuple(d for d in BY_NAME.values() if _kind(d) in kinds)
 

@@ -86,12 +86,13 @@ def exact_float(
 
 
 def one_of(owner: str, name: str, value: Any, known: Sequence[str]) -> str:
-    """One of the strings, in lower case."""
+    """One of the strings, as it is or else in lower case."""
     if not isinstance(value, str):
         raise wrong_type(owner, name, "a string", value)
-    if value.lower() not in known:
+    chosen = value if value in known else value.lower()
+    if chosen not in known:
         raise wrong_value(owner, name, f"one of {', '.join(map(repr, known))}", value)
-    return value.lower()
+    return chosen
 
 
 _COUNTS = {2: "two", 3: "three"}

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from graphc import dispatch
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.nn.cell.cell import Cell
@@ -74,6 +76,8 @@ class EagerTracer(Tracer):
         self.compiled = compiled
         self.cell_calls = None
         self.values: dict[Value, Array] = {}
+        #: Tensors from outside that the call has written, by their identity, and what they stand for since.
+        self._written: dict[int, tuple[Tensor, Value]] = {}
 
     def record(
         self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
@@ -113,9 +117,19 @@ class EagerTracer(Tracer):
         return EagerTensor(self.graph.type(value), (self, value), self.values[value])
 
     def constant(self, x: Tensor) -> Value:
+        if id(x) in self._written:
+            return self._written[id(x)][1]
         value = super().constant(x)
-        self.values[value] = require_array(x)
+        self.values.setdefault(value, require_array(x))
         return value
+
+    def note_written(self, x: Tensor, made: TracedTensor) -> None:
+        """x, a tensor from outside, is about to be written: what has been recorded of it keeps its elements, and x stands for
+        `made` from here on. Its gradient ends with the call.
+        """
+        array = require_array(x)
+        self.values.update({v: a.copy() for v, a in self.values.items() if np.may_share_memory(a, array)})
+        self._written[id(x)] = x, self.resolve(made)
 
     def input(self, name: str, x: Tensor) -> TracedTensor:
         """An argument of the call."""

@@ -34,6 +34,10 @@ from mindspore.common.dtype import Float as _, all_types, number_type
 from mindspore.common.initializer import Tensor as _, initializer
 from mindspore.common.initializer import _INITIALIZER_ALIAS, _assignment, _calculate_correct_fan, _init_random_uniform, _register
 from mindspore.log import _LogActionOnce, _get_logger
+from mindspore.nn.layer.activation import _activation
+from mindspore.nn.layer.conv import _Conv
+from mindspore.nn.layer.normalization import _BatchNorm
+from mindspore.nn.loss.loss import _Loss
 from mindspore.nn.layer.rnn_cells import RNNCellBase, _gru_cell, _lstm_cell, _rnn_relu_cell, _rnn_tanh_cell
 from mindspore.train.callback._callback import _handle_loss
 from mindspore.common.seed import _get_graph_seed, get_seed
@@ -47,7 +51,7 @@ from mindspore.ops.operations.nn_ops import FlashAttentionScore
 from mindspore.ops.primitive import _run_op
 from mindspore.parallel.shard import Layout as _
 from mindspore.train import SummaryRecord as _
-from mindspore import context, device_context, hal, multiprocessing, runtime
+from mindspore import FileReader, FileWriter, Int, MindPage, context, device_context, hal, multiprocessing, runtime
 from mindspore._c_expression import TensorPy
 from mindspore.common._stub_tensor import StubTensor
 from mindspore.common.api import _no_grad

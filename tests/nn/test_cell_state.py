@@ -182,6 +182,45 @@ def test_what_construct_keeps_is_a_value_later_in_pynative_mode(mode_again):
     np.testing.assert_array_equal(graphc.jit(lambda x: x * net.last)(X).asnumpy(), X.asnumpy() * 3 * first)
 
 
+TOTALS = Tensor([0.0, 0.0])
+
+
+class Filling(nn.Cell):
+    """Rows of a tensor that the cell holds, filled in place, and a sum of a global's."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor([1.0, 2.0, 3.0]), name="w")
+        self.rows = Tensor(np.ones((2, 3), np.float32))
+
+    def construct(self, x):
+        rows = self.rows
+        before = rows * x
+        for i in range(2):
+            rows[i] = rows[i] + x * self.w * (i + 1)
+        TOTALS[0] = TOTALS[0] + x.sum()
+        return (before + rows * self.rows).sum()
+
+
+def test_tensors_from_outside_are_written_in_pynative_mode(mode_again):
+    """By the call that writes them, whose gradient knows what they were before and what they are since."""
+    graphc.set_context(mode=PYNATIVE_MODE)
+    net, x, w = Filling(), X.asnumpy(), np.array([1.0, 2.0, 3.0])
+    step = graphc.value_and_grad(net, 0, net.trainable_params())
+    rows = np.ones((2, 3))
+    for turn in (1, 2):
+        value, (of_x, (of_w,)) = step(X)
+        before, rows = rows, rows + np.outer([1, 2], x * w)
+        np.testing.assert_allclose(float(value), (before * x + rows**2).sum(), rtol=1e-6)
+        np.testing.assert_allclose(of_x.asnumpy(), (before + 2 * rows * np.outer([1, 2], w)).sum(0), rtol=1e-6)
+        np.testing.assert_allclose(of_w.asnumpy(), (2 * rows * np.outer([1, 2], x)).sum(0), rtol=1e-6)
+        np.testing.assert_allclose(net.rows.asnumpy(), rows, rtol=1e-6)
+        assert TOTALS.asnumpy().tolist() == [turn * 2.0, 0.0]
+    graphc.set_context(mode=GRAPH_MODE)
+    with pytest.raises(graphc.TraceError, match=r"GC133.*a constant of the compiled Cell cannot be changed"):
+        net(X)
+
+
 def test_a_buffer_set_in_construct():
     net = Counting()
     with pytest.raises(graphc.TraceError, match="GC133"):

@@ -311,7 +311,8 @@ class GLU(_Over):
         return ops.glu(x, self.axis)
 
 
-_BY_NAME: dict[str, type[Cell]] = {
+#: MindSpore's names of activations, under its own private name, which published scripts import.
+_activation: dict[str, type[Cell]] = {
     "relu": ReLU,
     "tanh": Tanh,
     "sigmoid": Sigmoid,
@@ -332,6 +333,13 @@ _BY_NAME: dict[str, type[Cell]] = {
     "mish": Mish,
     "softshrink": SoftShrink,
     "hshrink": HShrink,
+    "hardtanh": Hardtanh,
+    "logsoftmaxExt": LogSoftmaxExt,
+    "preluExt": PReLUExt,
+    "rrelu": RReLU,
+    "softmax2d": Softmax2d,
+    "tanhshrink": Tanhshrink,
+    "threshold": Threshold,
 }
 
 
@@ -341,7 +349,7 @@ def get_activation(name: str | None, prim_name: str | None = None) -> Cell | Non
     """
     if name is None:
         return None
-    return _BY_NAME[checks.one_of(prim_name or "get_activation", "name", name, tuple(_BY_NAME))]()
+    return _activation[checks.one_of(prim_name or "get_activation", "name", name, tuple(_activation))]()
 
 
 __all__ = [

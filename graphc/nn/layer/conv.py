@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
@@ -13,16 +14,8 @@ from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.inner import Inner
 from graphc.nn.layer.linear import input_dtype_error
-from graphc.ops.functional.conv import Pair
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
-
-
-def described(layer: Any) -> str:
-    """What `repr` of a convolution shows, in MindSpore's words."""
-    shown = ("kernel_size", "stride", "pad_mode", "padding", "dilation", "group", "has_bias")
-    channels = f"input_channels={layer.in_channels}, output_channels={layer.out_channels}"
-    return ", ".join((channels, *(f"{name}={getattr(layer, name)}" for name in shown)))
 
 
 def make(layer: Any, shape: tuple[int, ...], outputs: int, inits: tuple[Any, Any], dtype: Any) -> None:
@@ -34,8 +27,11 @@ def make(layer: Any, shape: tuple[int, ...], outputs: int, inits: tuple[Any, Any
     layer.bias = Parameter(initializer(layer.bias_init, (outputs,), dtype), name="bias") if layer.has_bias else None
 
 
+PAD_MODES = ("same", "valid", "pad")
+
+
 class _Conv(Cell):
-    """What convolutions of images and of sequences share. Sequences are images of one row."""
+    """What convolutions share. Sequences are images of one row."""
 
     kernel_size: Any
     stride: Any
@@ -49,33 +45,49 @@ class _Conv(Cell):
     weight: Parameter
     bias: Parameter | None
 
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sequence[int],
+        stride: Sequence[int],
+        pad_mode: str,
+        padding: Any,
+        dilation: Sequence[int],
+        group: int,
+        has_bias: bool,
+        weight_init: Any,
+        bias_init: Any,
+        data_format: str = "NCHW",
+        transposed: bool = False,
+        dtype: Any = "float32",
+    ) -> None:
+        """The arguments of MindSpore's base, from which layers of scripts derive: a number for each axis of the window."""
+        super().__init__()
+        owner = type(self).__name__
+        self.in_channels = checks.integer(owner, "in_channels", in_channels)
+        self.out_channels = checks.integer(owner, "out_channels", out_channels)
+        self.kernel_size, self.stride, self.dilation = kernel_size, stride, dilation
+        self.pad_mode = checks.one_of(owner, "pad_mode", pad_mode, PAD_MODES)
+        self.group = checks.integer(owner, "group", group)
+        for name, count in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if count % self.group:
+                raise checks.wrong_value(owner, name, f"a multiple of group = {group}", count)
+        self.has_bias = checks.boolean(owner, "has_bias", has_bias)
+        order = "NCHW" if len(kernel_size) == 2 else "NCDHW"
+        if data_format != order:
+            raise checks.wrong_value(owner, "data_format", repr(order), data_format)
+        self.padding, self.data_format = padding, data_format
+        self.ends = padding_of(owner, padding, self.pad_mode, 2 * len(kernel_size))
+        counts = (self.in_channels, self.out_channels) if transposed else (self.out_channels, self.in_channels)
+        shape = (counts[0], counts[1] // self.group, *kernel_size)
+        make(self, shape, self.out_channels, (weight_init, bias_init), dtype)
+
     def _primitive(self) -> ops.Primitive:
         """The convolution that this layer computes."""
         window = (self.pad_mode, self.ends, self.stride, self.dilation)
         made: ops.Primitive = ops.Conv2D(self.out_channels, self.kernel_size, 1, *window, self.group)
         return made
-
-    def _setup(
-        self,
-        channels: tuple[int, int],
-        window: Pair,
-        pad_mode: str,
-        group: int,
-        has_bias: bool,
-        inits: tuple[Any, Any],
-        dtype: Any,
-    ) -> None:
-        owner = type(self).__name__
-        self.in_channels = checks.integer(owner, "in_channels", channels[0])
-        self.out_channels = checks.integer(owner, "out_channels", channels[1])
-        self.pad_mode = checks.one_of(owner, "pad_mode", pad_mode, ("same", "valid", "pad"))
-        self.group = checks.integer(owner, "group", group)
-        for name, count in zip(("in_channels", "out_channels"), channels, strict=True):
-            if count % self.group:
-                raise checks.wrong_value(owner, name, f"a multiple of group = {group}", count)
-        self.has_bias = checks.boolean(owner, "has_bias", has_bias)
-        shape = (self.out_channels, self.in_channels // self.group, *window)
-        make(self, shape, self.out_channels, inits, dtype)
 
     def _convolve(self, x: Tensor) -> Tensor:
         y: Tensor = self.conv2d(x, self.weight)
@@ -107,7 +119,10 @@ class _Conv(Cell):
             raise input_dtype_error(owner, x, self.weight)
 
     def extend_repr(self) -> str:
-        return described(self)
+        """In MindSpore's words."""
+        shown = ("kernel_size", "stride", "pad_mode", "padding", "dilation", "group", "has_bias")
+        channels = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
+        return ", ".join((channels, *(f"{name}={getattr(self, name)}" for name in shown)))
 
 
 class Conv2d(_Conv):
@@ -138,16 +153,12 @@ class Conv2d(_Conv):
         data_format: str = "NCHW",
         dtype: Any = "float32",
     ) -> None:
-        super().__init__()
-        self.kernel_size = checks.pair("Conv2d", "kernel_size", kernel_size)
-        self.stride = checks.pair("Conv2d", "stride", stride)
-        self.dilation = checks.pair("Conv2d", "dilation", dilation)
-        if data_format != "NCHW":
-            raise checks.wrong_value("Conv2d", "data_format", "'NCHW'", data_format)
-        inits = (weight_init, bias_init)
-        self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
-        self.padding, self.data_format = padding, data_format
-        self.ends = padding_of("Conv2d", padding, self.pad_mode, 4)
+        sizes = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation}
+        window, step, spread = (checks.pair("Conv2d", n, v) for n, v in sizes.items())
+        inits = (weight_init, bias_init, data_format)
+        super().__init__(
+            in_channels, out_channels, window, step, pad_mode, padding, spread, group, has_bias, *inits, dtype=dtype
+        )
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv2d: x")
@@ -181,15 +192,14 @@ class Conv1d(_Conv):
         bias_init: Any = None,
         dtype: Any = "float32",
     ) -> None:
-        super().__init__()
-        self.kernel_size = (1, checks.integer("Conv1d", "kernel_size", kernel_size))
-        self.stride = (1, checks.integer("Conv1d", "stride", stride))
-        self.dilation = (1, checks.integer("Conv1d", "dilation", dilation))
+        sizes = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation}
+        window, step, spread = ((1, checks.integer("Conv1d", n, v)) for n, v in sizes.items())
+        mode = checks.one_of("Conv1d", "pad_mode", pad_mode, PAD_MODES)
+        ends = (0, 0, *padding_of("Conv1d", checks.integer("Conv1d", "padding", padding, least=0), mode, 2))
         inits = (in_one_row(weight_init), bias_init)
-        self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
-        ends = checks.integer("Conv1d", "padding", padding, least=0)
-        self.padding = self.ends = (0, 0, *padding_of("Conv1d", ends, self.pad_mode, 2))
-        self.data_format = "NCHW"
+        super().__init__(
+            in_channels, out_channels, window, step, mode, ends, spread, group, has_bias, *inits, dtype=dtype
+        )
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv1d: x")

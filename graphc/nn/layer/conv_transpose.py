@@ -7,7 +7,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.nn import checks
-from graphc.nn.layer.conv import _Conv, in_one_row, make, padding_of
+from graphc.nn.layer.conv import _Conv, in_one_row, padding_of
 from graphc.ops.functional.conv import Pad, Pair, same_pad
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -36,21 +36,16 @@ class Conv2dTranspose(_Conv):
         bias_init: Any = None,
         dtype: Any = "float32",
     ) -> None:
-        super().__init__()
         owner = type(self).__name__
-        self.kernel_size = checks.pair(owner, "kernel_size", kernel_size)
-        self.stride, self.dilation = checks.pair(owner, "stride", stride), checks.pair(owner, "dilation", dilation)
+        sizes = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation}
+        window, step, spread = (checks.pair(owner, n, v) for n, v in sizes.items())
+        inits: dict[str, Any] = {"weight_init": weight_init, "bias_init": bias_init, "transposed": True, "dtype": dtype}
+        super().__init__(in_channels, out_channels, window, step, pad_mode, padding, spread, group, has_bias, **inits)
         extra = (output_padding,) * 2 if checks.is_int(output_padding) else tuple(output_padding)
         self.output_padding = tuple(checks.integer(owner, "output_padding", p, least=0) for p in extra)
-        inits = ("zeros", "zeros")
-        self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
-        self.padding, self.data_format = padding, "NCHW"
-        self.ends = padding_of(owner, padding, self.pad_mode, 4)
         if any(self.output_padding) and self.pad_mode != "pad":
             raise checks.wrong_value(owner, "output_padding", f"0 with pad_mode {pad_mode!r}", output_padding)
         below_steps(owner, self.output_padding, self.stride, self.dilation)
-        shape = (self.in_channels, self.out_channels // self.group, *self.kernel_size)
-        make(self, shape, self.out_channels, (weight_init, bias_init), dtype)
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv2dTranspose: x")

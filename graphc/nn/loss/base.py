@@ -38,4 +38,7 @@ class LossBase(Cell):
         return f"reduction={self.reduction}"
 
 
+#: Its older name in MindSpore, from which losses of older scripts derive.
+_Loss = LossBase
+
 __all__ = ["LossBase"]

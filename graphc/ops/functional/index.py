@@ -312,23 +312,33 @@ def write(x: Tensor, index: Any, value: Any) -> None:
     if isinstance(x, Parameter):
         assign_parameter(x, made)
     elif dispatch.recorder.get() is None:
-        array = require_array(x)
-        if array.flags.writeable:
-            array[...] = made.asnumpy()
-            note_write(array)
-        else:  # Elements that stand for several, as those of a broadcast.
-            x._array = made.asnumpy()
-            x.moves += 1
-        dispatch.touch()  # It may be a constant of a compiled step.
+        _write_now(x, made.asnumpy())
     else:
         replace(x, made)
 
 
+def _write_now(x: Tensor, elements: Any) -> None:
+    array = require_array(x)
+    if array.flags.writeable:
+        array[...] = elements
+        note_write(array)
+    else:  # Elements that stand for several, as those of a broadcast.
+        x._array = elements.copy()
+        x.moves += 1
+    dispatch.touch()  # It may be a constant of a compiled step.
+
+
 def replace(x: Tensor, made: Tensor) -> None:
-    """Let the object x stand for another tensor of its type. In PYNATIVE_MODE what it is a part of is written, too."""
+    """Let the object x stand for another tensor of its type. In PYNATIVE_MODE what it is a part of is written, too, and so is
+    a tensor from outside of the call.
+    """
     active: Any = dispatch.recorder.get()
     if not hasattr(made, "handle"):
         made = active.wrap(active.resolve(made))
+    if not hasattr(x, "handle") and active.immediate:
+        active.note_written(x, made)
+        _write_now(x, made.array)
+        return
     if not hasattr(x, "handle"):
         raise TraceError(
             "a tensor that is a constant of the compiled Cell cannot be changed",
