@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,8 +24,10 @@ _INTEGERS = {
     "None",
 }
 _NUMBERS = {*_INTEGERS, "float", "Number", "Sequence[float]"}
-#: Of what is said of a traced tensor whose value is asked for.
+#: The codes of what is said of a traced tensor whose value is asked for.
 _ASKED = ("GC120", "GC130", "GC131")
+#: What is said of a tensor that is given for something else.
+_GIVEN = re.compile(r"got (<traced|a tensor|Tensor\b|TracedTensor|EagerTensor)")
 _HELP = "give a Python number: one that the Cell holds, or an int or float that it is called with; it is compiled for each value"
 
 
@@ -38,7 +41,8 @@ def with_numbers(
     if bound is None:
         return None
     changed = False
-    for name, integer in _numeric(function).items():
+    anything = dict.fromkeys(_anything(function), False) if _of_tensors(error) else {}
+    for name, integer in {**anything, **_numeric(function)}.items():
         value = bound.arguments.get(name)
         items = [*_within(value)]
         made = [_number(x, integer) for x in items]
@@ -59,11 +63,11 @@ def refuse_unknown(
     if bound is None or not _asks(error) or place(error.__traceback__) is not None:
         return
     numeric = _numeric(function)
+    anything = _anything(function) if _of_tensors(error) else set()
     for name, value in bound.arguments.items():
         unknown = next((x for x in _within(value) if _is_unknown(x)), None)
         # What may be anything is a number too, if its value was asked for.
-        asked = isinstance(error, TraceError) and _kinds(function, name) == {"Any"} and unknown is not None
-        if unknown is not None and (name in numeric or (asked and not unknown.shape)):
+        if unknown is not None and (name in numeric or (name in anything and not unknown.shape)):
             raise TraceTypeError(
                 f"{function.__name__.strip('_')}: {name} must be known while the Cell is compiled;"
                 f" it is a tensor {unknown.tensor_type}, whose value only the run tells",
@@ -77,7 +81,7 @@ def _bound(
     function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> inspect.BoundArguments | None:
     """The arguments by name, where the exception may be one of a tensor in the place of a number."""
-    if not isinstance(error, (TypeError, ValueError)):
+    if not isinstance(error, (TypeError, ValueError, TraceError)):
         return None
     try:
         return inspect.signature(function).bind(*args, **kwargs)
@@ -94,8 +98,14 @@ def _numeric(function: Callable[..., Any]) -> dict[str, bool]:
         if kinds <= _NUMBERS and kinds != {"None"}:
             found[name] = kinds <= _INTEGERS
         elif kinds == {"Any"} and type(parameter.default) in (int, float):
-            found[name] = type(parameter.default) is int
+            found[name] = False
     return found
+
+
+@functools.cache
+def _anything(function: Callable[..., Any]) -> set[str]:
+    """The names of parameters that may be anything by their annotation."""
+    return {name for name in inspect.signature(function).parameters if _kinds(function, name) == {"Any"}}
 
 
 def _kinds(function: Callable[..., Any], name: str) -> set[str]:
@@ -112,10 +122,13 @@ def _number(x: Any, integer: bool) -> Any:
 
 
 def _asks(error: Exception) -> bool:
-    """Whether an exception speaks of a tensor that is no number."""
-    if isinstance(error, GraphcError):
-        return error.code in _ASKED or "ensor" in error.message or "traced" in error.message
-    return True
+    """Whether an exception may be one of a tensor that is no number."""
+    return not isinstance(error, GraphcError) or _of_tensors(error) or "ensor" in error.message
+
+
+def _of_tensors(error: Exception) -> bool:
+    """Whether an exception says that it is one of a tensor that is no number."""
+    return isinstance(error, GraphcError) and (error.code in _ASKED or _GIVEN.search(error.message) is not None)
 
 
 def _within(value: Any) -> Iterator[Any]:

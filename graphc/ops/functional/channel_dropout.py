@@ -62,7 +62,7 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3) -> Tensor:
     """
     x = as_tensor(input, "rrelu: input")
     lower, upper = scalar("rrelu", "lower", lower), scalar("rrelu", "upper", upper)
-    scalar("rrelu", "upper - lower", upper - lower, (">=", 0), wanted="be at least 0")
+    scalar("rrelu", "lower", lower, ("<=", upper), wanted="be at most upper")
     slopes: Any = add(mul(uniform_from(generator(None), x.shape), upper - lower), lower)
     share = select(greater(x, 0.0), 1.0, select(less(x, 0.0), cast(slopes, x.dtype), 0.0))
     return mul(x, share)

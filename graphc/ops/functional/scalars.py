@@ -24,7 +24,7 @@ _TESTS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 #: A comparison, by its sign, and what a number is compared with.
-Test = tuple[str, float]
+Test = tuple[str, Any]
 
 
 def scalar(owner: str, name: str, value: Any, *tests: Test, wanted: str = "") -> Any:
