@@ -8,6 +8,7 @@ import pytest
 from graphc import Tensor, nn, ops
 
 INF, NAN = np.inf, np.nan
+LABELS = Tensor(np.array([0, 1, 0.5, 1, 0, 0.3, 1, 1, 0, 0, 0.7], np.float32))
 
 
 class Of(nn.Cell):
@@ -56,6 +57,16 @@ CASES = {
     "mul_no_nan": (ops.mul_no_nan, ([3, 0, INF], [0, 2, 0]), ([0, 2, 0], [3, 0, 0])),
     "pow": (ops.pow, ([0, 0, 2], [2, 1, 0]), ([0, 1, 0], [0, 0, np.log(2)])),
     "hypot": (ops.hypot, ([0, 3, 1e30, 2], [0, 4, 1e30, 2]), ([0, 0.6, 0.5**0.5, 0.5**0.5], [0, 0.8, 0.5**0.5, 0.5**0.5])),
+    "binary_cross_entropy": (
+        lambda p: ops.binary_cross_entropy(p, LABELS, reduction="sum"),
+        ([0, 0, 1e-13, 2e-12, 1e-5, 0.3, 0.9, 1, 1, -0.5, 1.5],),
+        ([0, -1e12, -5e11, -5e11, 1.00001, 0, -1 / 0.9, 0, 1e12, -5e11, 8e11],),
+    ),
+    "binary_cross_entropy, twice": (
+        ops.GradOperation()(lambda p: ops.binary_cross_entropy(p, LABELS[4:8], reduction="sum")),
+        ([0.25, 0.5, 0.75, 1],),
+        ([1 / 0.75**2, 0.3 / 0.25 + 0.7 / 0.25, 1 / 0.75**2, 1e12],),
+    ),
     "cosine_similarity": (
         lambda x, y: ops.cosine_similarity(x, y, 0), ([0, 0], [1, 1]), ([1e8, 1e8], [0, 0])
     ),

@@ -11,7 +11,7 @@ from graphc.ops.declared.indexing import INDEX_DTYPES
 from graphc.ops.functional.activation import log_softmax, softplus
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.bounds import classes_in_bounds
-from graphc.ops.functional.core import as_float, cast_pair, cast_to, real_only
+from graphc.ops.functional.core import as_float, cast_pair, cast_to, halves_widened, pair, real_only
 from graphc.ops.functional.create import full
 from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import (
@@ -19,6 +19,7 @@ from graphc.ops.functional.elementwise import (
     add,
     equal,
     greater,
+    greater_equal,
     less,
     less_equal,
     log,
@@ -34,9 +35,12 @@ from graphc.ops.functional.reduce import reduce_mean, reduce_sum
 from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import expand_dims, reshape
 from graphc.ops.functional.slicing import rows_at
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.tensor import Tensor
 
+#: What a probability is at least, where the logarithm is taken or what is divided by.
+_LEAST = 1e-12
 _REDUCTIONS = ("none", "mean", "sum")
 
 
@@ -150,12 +154,29 @@ def _weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
 def binary_cross_entropy(
     logits: Tensor, labels: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """-weight (labels log p + (1 - labels) log(1 - p)) of probabilities p, reduced; 1e-12 is added to p and 1 - p."""
+    """-weight (labels log p + (1 - labels) log(1 - p)) of probabilities p, reduced; 1e-12 is added to p and 1 - p.
+
+    The gradient is weight (p - labels) / max(p (1 - p), 1e-12).
+    """
     real_only("binary_cross_entropy", logits, labels)
     require_alike("binary_cross_entropy", logits=logits, labels=labels)
-    hit = mul(labels, log(add(logits, 1e-12)))
-    miss = mul(sub(1.0, labels), log(add(sub(1.0, logits), 1e-12)))
-    return reduced("binary_cross_entropy", _weighted(-add(hit, miss), weight), reduction)
+    dtype = pair("binary_cross_entropy", logits, labels)[0].tensor_type.dtype
+    loss = cast_to(_binary_entropy(*map(halves_widened, (logits, labels))), dtype)
+    return reduced("binary_cross_entropy", _weighted(loss, weight), reduction)
+
+
+def _binary_entropy(p: Tensor, labels: Tensor) -> Tensor:
+    """-(labels log p + (1 - labels) log(1 - p)), with 1e-12 in the logarithms, whose derivatives are 1 / p and 1 / (1 - p) all
+    the same. At the borders, where p (1 - p) is less, that of (p - labels)^2 / 2e-12 stands for them.
+    """
+    between = greater_equal(mul(p, sub(1.0, p)), _LEAST)
+    safe = stop_gradient(select(between, p, 0.5))
+    moved = select(between, sub(p, stop_gradient(p)), 0.0)  # 0, with the derivative 1.
+    hit = mul(stop_gradient(add(p, _LEAST)), add(div(moved, safe), 1.0))
+    miss = mul(stop_gradient(add(sub(1.0, p), _LEAST)), sub(1.0, div(moved, sub(1.0, safe))))
+    apart = square(sub(p, stop_gradient(labels)))
+    border = select(between, 0.0, mul(sub(apart, stop_gradient(apart)), 0.5 / _LEAST))
+    return sub(border, add(mul(labels, log(hit)), mul(sub(1.0, labels), log(miss))))
 
 
 def binary_cross_entropy_with_logits(
