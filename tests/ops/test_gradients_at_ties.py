@@ -8,6 +8,7 @@ import pytest
 from graphc import Tensor, nn, ops
 
 INF, NAN = np.inf, np.nan
+ONE, FIRST = Tensor(np.ones(1, np.float32)), Tensor(np.zeros((4, 1), np.int32))
 LABELS = Tensor(np.array([0, 1, 0.5, 1, 0, 0.3, 1, 1, 0, 0, 0.7], np.float32))
 
 
@@ -57,6 +58,14 @@ CASES = {
     "mul_no_nan": (ops.mul_no_nan, ([3, 0, INF], [0, 2, 0]), ([0, 2, 0], [3, 0, 0])),
     "pow": (ops.pow, ([0, 0, 2], [2, 1, 0]), ([0, 1, 0], [0, 0, np.log(2)])),
     "hypot": (ops.hypot, ([0, 3, 1e30, 2], [0, 4, 1e30, 2]), ([0, 0.6, 0.5**0.5, 0.5**0.5], [0, 0.8, 0.5**0.5, 0.5**0.5])),
+    "prod, twice": (ops.GradOperation()(ops.prod), ([2, 0, 3, 5],), ([15, 31, 10, 6],)),
+    "prod, twice, two zeros": (ops.GradOperation()(ops.prod), ([2, 0, 0, 5],), ([0, 10, 10, 0],)),
+    "prod, overflow": (ops.prod, ([1e30, 1e30, 0],), ([0, 0, INF],)),
+    "tensor_scatter_mul, twice": (
+        ops.GradOperation()(lambda x: ops.tensor_scatter_mul(ONE, FIRST, x).sum()),
+        ([2, 0, 3, 5],),
+        ([15, 31, 10, 6],),
+    ),
     "binary_cross_entropy": (
         lambda p: ops.binary_cross_entropy(p, LABELS, reduction="sum"),
         ([0, 0, 1e-13, 2e-12, 1e-5, 0.3, 0.9, 1, 1, -0.5, 1.5],),
