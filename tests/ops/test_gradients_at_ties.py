@@ -58,6 +58,21 @@ CASES = {
     "mul_no_nan": (ops.mul_no_nan, ([3, 0, INF], [0, 2, 0]), ([0, 2, 0], [3, 0, 0])),
     "pow": (ops.pow, ([0, 0, 2], [2, 1, 0]), ([0, 1, 0], [0, 0, np.log(2)])),
     "hypot": (ops.hypot, ([0, 3, 1e30, 2], [0, 4, 1e30, 2]), ([0, 0.6, 0.5**0.5, 0.5**0.5], [0, 0.8, 0.5**0.5, 0.5**0.5])),
+    "hypot, twice": (
+        ops.GradOperation()(lambda x: ops.hypot(x, Tensor(np.ones(3, np.float32)))), ([0, 1, -1],), ([1, 0.5**1.5, 0.5**1.5],),
+    ),
+    "logaddexp, twice": (
+        ops.GradOperation()(lambda x: ops.logaddexp(x, Tensor(np.ones(2, np.float32)))), ([1, 2],), ([0.25, 0.1966119],),
+    ),
+    "logcumsumexp, twice": (
+        lambda x: ops.GradOperation()(lambda x: ops.logcumsumexp(x, 0)[1])(x)[0], ([0.5, 0.5],), ([0.25, -0.25],),
+    ),
+    "smooth_l1_loss, twice": (
+        ops.GradOperation()(lambda x: ops.smooth_l1_loss(x, ops.zeros_like(x), 0.5)), ([0, 0.25, 1],), ([2, 2, 0],),
+    ),
+    "huber_loss, twice": (
+        ops.GradOperation()(lambda x: ops.huber_loss(x, ops.zeros_like(x), "sum")), ([0, 0.25, 2],), ([1, 1, 0],),
+    ),
     "prod, twice": (ops.GradOperation()(ops.prod), ([2, 0, 3, 5],), ([15, 31, 10, 6],)),
     "prod, twice, two zeros": (ops.GradOperation()(ops.prod), ([2, 0, 0, 5],), ([0, 10, 10, 0],)),
     "prod, overflow": (ops.prod, ([1e30, 1e30, 0],), ([0, 0, INF],)),

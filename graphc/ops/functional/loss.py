@@ -68,8 +68,9 @@ def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: 
     """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, with d = input - target; reduced."""
     beta = scalar("smooth_l1_loss", "beta", beta, (">", 0), wanted="be positive")
     require_alike("smooth_l1_loss", input=input, target=target)
-    d = abs_(sub(input, target))
-    loss = select(less(d, beta), mul(square(d), 0.5 / beta), sub(d, 0.5 * beta))
+    d = sub(input, target)
+    size = abs_(d)
+    loss = select(less(size, beta), mul(square(d), 0.5 / beta), sub(size, 0.5 * beta))
     return reduced("smooth_l1_loss", loss, reduction)
 
 
@@ -77,8 +78,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     """d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = input - target; reduced."""
     real_only("huber_loss", input, target)
     delta = scalar("huber_loss", "delta", delta, (">", 0), wanted="be positive")
-    d = abs_(sub(input, target))
-    loss = select(less_equal(d, delta), mul(square(d), 0.5), mul(sub(d, 0.5 * delta), delta))
+    d = sub(input, target)
+    size = abs_(d)
+    loss = select(less_equal(size, delta), mul(square(d), 0.5), mul(sub(size, 0.5 * delta), delta))
     return reduced("huber_loss", loss, reduction)
 
 
