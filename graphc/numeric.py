@@ -47,8 +47,7 @@ def with_numbers(
         items = [*_within(value)]
         made = [_number(x, integer) for x in items]
         if any(a is not b for a, b in zip(made, items, strict=True)):
-            nest = list if isinstance(value, list) else tuple
-            bound.arguments[name] = nest(made) if isinstance(value, (tuple, list)) else made[0]
+            bound.arguments[name] = made if type(value) is list else tuple(made) if type(value) is tuple else made[0]
             changed = True
     return (bound.args, bound.kwargs) if changed else None
 
@@ -132,11 +131,11 @@ def _of_tensors(error: Exception) -> bool:
 
 
 def _within(value: Any) -> Iterator[Any]:
-    yield from value if isinstance(value, (tuple, list)) else (value,)
+    yield from value if type(value) in (tuple, list) else (value,)
 
 
 def _is_tensor(x: Any) -> bool:
-    return hasattr(x, "tensor_type") and hasattr(x, "_is_traced")
+    return hasattr(type(x), "tensor_type") and hasattr(type(x), "_is_traced")
 
 
 def _is_unknown(x: Any) -> bool:
