@@ -23,6 +23,7 @@ from graphc.errors import (
     user_loc,
 )
 from graphc.frames import clean, is_own, place
+from graphc.numeric import refuse_unknown, with_numbers
 from graphc.refused import TOO_LARGE, refuse_kind
 from graphc.signatures import accepting, wrappers
 from graphc.source_lines import display_path
@@ -134,18 +135,10 @@ def door(function: Callable[P, R], module: str) -> Callable[P, R]:
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if dispatch.recorder.get() is not None:
-            try:
-                return function(*args, **kwargs)
-            except Exception as error:
-                refuse_kind(function, error, args, kwargs)
-                raise
+            return _called(function, args, kwargs)
         try:
             with failing(function.__name__, outermost=True, tracing=True):
-                try:
-                    return function(*args, **kwargs)
-                except Exception as error:
-                    refuse_kind(function, error, args, kwargs)
-                    raise
+                return _called(function, args, kwargs)
         except BaseException as error:
             clean(error)
             raise
@@ -153,6 +146,21 @@ def door(function: Callable[P, R], module: str) -> Callable[P, R]:
     call.__module__ = module
     wrappers[call] = call
     return call
+
+
+def _called(function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
+    """What a function returns; with the numbers that tensors hold where it takes numbers only. Arguments that do not fit are
+    refused.
+    """
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        known = with_numbers(function, error, args, kwargs)
+        if known is None:
+            refuse_unknown(function, error, args, kwargs)
+            refuse_kind(function, error, args, kwargs)
+            raise
+    return _called(function, *known)
 
 
 def doors(members: dict[str, Any], names: Iterable[str], module: str) -> None:

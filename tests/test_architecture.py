@@ -37,6 +37,7 @@ BASE = {
         "instead",
         "paths",
         "processes",
+        "numeric",
         "refused",
         "scripts",
         "signatures",
@@ -59,13 +60,24 @@ ALLOWED = {
     "graphc.grammar": {"graphc.errors", "graphc.codes"},
     "graphc.instead": set(),
     "graphc.suggest": {"graphc.errors", "graphc.instead"},
+    "graphc.numeric": {f"graphc.{m}" for m in ("errors", "frames")},
     "graphc.refused": {f"graphc.{m}" for m in ("errors", "frames", "suggest")},
     "graphc.signatures": {f"graphc.{m}" for m in ("dispatch", "errors", "frames", "refused")},
     "graphc.frames": {"graphc.errors", "graphc.debug", "graphc.source_lines"},
     "graphc.paths": {f"graphc.{m}" for m in ("errors", "frames", "instead", "signatures", "suggest")},
     "graphc.failures": {
         f"graphc.{m}"
-        for m in ("attached", "dispatch", "errors", "debug", "frames", "refused", "signatures", "source_lines")
+        for m in (
+            "attached",
+            "dispatch",
+            "errors",
+            "debug",
+            "frames",
+            "numeric",
+            "refused",
+            "signatures",
+            "source_lines",
+        )
     }
     | {"graphc_codegen.forks"},
     "graphc.files": {"graphc.errors"},

@@ -8,6 +8,8 @@ import pytest
 from graphc import Tensor, nn, ops
 
 INF, NAN = np.inf, np.nan
+ONE, FIRST = Tensor(np.ones(1, np.float32)), Tensor(np.zeros((4, 1), np.int32))
+LABELS = Tensor(np.array([0, 1, 0.5, 1, 0, 0.3, 1, 1, 0, 0, 0.7], np.float32))
 
 
 class Of(nn.Cell):
@@ -56,6 +58,39 @@ CASES = {
     "mul_no_nan": (ops.mul_no_nan, ([3, 0, INF], [0, 2, 0]), ([0, 2, 0], [3, 0, 0])),
     "pow": (ops.pow, ([0, 0, 2], [2, 1, 0]), ([0, 1, 0], [0, 0, np.log(2)])),
     "hypot": (ops.hypot, ([0, 3, 1e30, 2], [0, 4, 1e30, 2]), ([0, 0.6, 0.5**0.5, 0.5**0.5], [0, 0.8, 0.5**0.5, 0.5**0.5])),
+    "hypot, twice": (
+        ops.GradOperation()(lambda x: ops.hypot(x, Tensor(np.ones(3, np.float32)))), ([0, 1, -1],), ([1, 0.5**1.5, 0.5**1.5],),
+    ),
+    "logaddexp, twice": (
+        ops.GradOperation()(lambda x: ops.logaddexp(x, Tensor(np.ones(2, np.float32)))), ([1, 2],), ([0.25, 0.1966119],),
+    ),
+    "logcumsumexp, twice": (
+        lambda x: ops.GradOperation()(lambda x: ops.logcumsumexp(x, 0)[1])(x)[0], ([0.5, 0.5],), ([0.25, -0.25],),
+    ),
+    "smooth_l1_loss, twice": (
+        ops.GradOperation()(lambda x: ops.smooth_l1_loss(x, ops.zeros_like(x), 0.5)), ([0, 0.25, 1],), ([2, 2, 0],),
+    ),
+    "huber_loss, twice": (
+        ops.GradOperation()(lambda x: ops.huber_loss(x, ops.zeros_like(x), "sum")), ([0, 0.25, 2],), ([1, 1, 0],),
+    ),
+    "prod, twice": (ops.GradOperation()(ops.prod), ([2, 0, 3, 5],), ([15, 31, 10, 6],)),
+    "prod, twice, two zeros": (ops.GradOperation()(ops.prod), ([2, 0, 0, 5],), ([0, 10, 10, 0],)),
+    "prod, overflow": (ops.prod, ([1e30, 1e30, 0],), ([0, 0, INF],)),
+    "tensor_scatter_mul, twice": (
+        ops.GradOperation()(lambda x: ops.tensor_scatter_mul(ONE, FIRST, x).sum()),
+        ([2, 0, 3, 5],),
+        ([15, 31, 10, 6],),
+    ),
+    "binary_cross_entropy": (
+        lambda p: ops.binary_cross_entropy(p, LABELS, reduction="sum"),
+        ([0, 0, 1e-13, 2e-12, 1e-5, 0.3, 0.9, 1, 1, -0.5, 1.5],),
+        ([0, -1e12, -5e11, -5e11, 1.00001, 0, -1 / 0.9, 0, 1e12, -5e11, 8e11],),
+    ),
+    "binary_cross_entropy, twice": (
+        ops.GradOperation()(lambda p: ops.binary_cross_entropy(p, LABELS[4:8], reduction="sum")),
+        ([0.25, 0.5, 0.75, 1],),
+        ([1 / 0.75**2, 0.3 / 0.25 + 0.7 / 0.25, 1 / 0.75**2, 1e12],),
+    ),
     "cosine_similarity": (
         lambda x, y: ops.cosine_similarity(x, y, 0), ([0, 0], [1, 1]), ([1e8, 1e8], [0, 0])
     ),

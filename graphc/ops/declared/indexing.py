@@ -23,6 +23,7 @@ from graphc.ops.declared.rules import (
     check_dtype,
     floats,
     integers,
+    others_multiplied,
     require_axis,
     same_dtype,
 )
@@ -289,16 +290,16 @@ def scatter_grad(
 def _factor_grad(
     g: Builder, n: NodeView, dy: Value, brought: Callable[[Value, Value, str], Value], read: Callable[[Value], Value]
 ) -> Value:
-    """dy times all other factors of the same element: by division, and around a zero the product of what is not zero."""
-    one, none = g.like(1.0, n.updates), g.like(0.0, n.updates)
-    zero = g.Equal(n.updates, none)
-    others, zeros = g.Select(zero, one, n.updates), g.Select(zero, one, none)
-    product = g.Mul(dy, brought(n.x, others, "mul"))
-    start = g.Fill(dtype=n.type(n.x).dtype, shape=n.type(n.x).shape, value=0)
-    count = brought(start, zeros, "add")
-    alone = g.Equal(g.Sub(read(count), zeros), none)
-    made: Value = g.Select(alone, g.Div(read(product), others), none)
-    return made
+    """dy times all other factors of the same element."""
+
+    def multiplied(factors: Value) -> Value:
+        return read(g.Mul(dy, brought(n.x, factors, "mul")))
+
+    def summed(values: Value) -> Value:
+        start = g.Fill(dtype=n.type(n.x).dtype, shape=n.type(n.x).shape, value=0)
+        return read(brought(start, values, "add"))
+
+    return others_multiplied(g, n.updates, multiplied, summed)
 
 
 def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:

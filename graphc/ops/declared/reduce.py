@@ -26,6 +26,7 @@ from graphc.ops.declared.rules import (
     floats,
     integers,
     normalize_axes,
+    others_multiplied,
     reduced_shape,
     require_axis,
 )
@@ -68,15 +69,12 @@ def _extremum_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
 
 
 def _product_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
-    """dy times the product of the others: by division, and around a zero the product of what is not zero."""
-    one, none = g.like(1.0, n.x), g.like(0.0, n.x)
-    zero = g.Equal(n.x, none)
-    others = g.Select(zero, one, n.x)
-    product = _spread(g, n, g.ReduceProd(others, axis=n.axis, keep_dims=True))
-    zeros = g.Cast(zero, dtype=n.type(n.x).dtype)
-    count = _spread(g, n, g.ReduceSum(zeros, axis=n.axis, keep_dims=True))
-    alone = g.Equal(g.Sub(count, zeros), none)
-    return [g.Mul(_spread(g, n, dy), g.Select(alone, g.Div(product, others), none))]
+    """dy times the product of the others."""
+
+    def of_all(reduction: Callable[..., Value]) -> Callable[[Value], Value]:
+        return lambda value: _spread(g, n, reduction(value, axis=n.axis, keep_dims=True))
+
+    return [g.Mul(_spread(g, n, dy), others_multiplied(g, n.x, of_all(g.ReduceProd), of_all(g.ReduceSum)))]
 
 
 def _mean(x: Array, axis: tuple[int, ...], keepdims: bool, dtype: Any) -> Array:

@@ -164,6 +164,30 @@ def unbroadcast(g: Builder, dy: Value, x: Value) -> Value:
 # ---- matrices
 
 
+def others_multiplied(
+    g: Builder, x: Value, multiplied: Callable[[Value], Value], summed: Callable[[Value], Value]
+) -> Value:
+    """The product of all other factors of its group, at each factor x: by division; around zeros the product of what is not zero,
+    times sums of the zeros, which are 0 and have the derivatives of their products.
+
+    multiplied, summed: the product and the sum of its group, at each factor.
+    """
+    none, one, two = (g.like(number, x) for number in (0.0, 1.0, 2.0))
+    zero = g.Equal(x, none)
+    others, zeros = g.Select(zero, one, x), g.Select(zero, x, none)
+    product, total = multiplied(others), summed(zeros)
+    count = summed(g.Select(zero, one, none))
+    single = g.Equal(count, one)
+    if g.type(x).dtype not in COMPLEX:  # What has overflown is nothing times 0.
+        beside = g.Mul(g.Select(g.IsFinite(product), product, none), total)
+    else:
+        beside = g.Mul(product, total)
+    at_zero = g.Select(single, product, g.Select(g.Equal(count, two), g.Mul(product, g.Sub(total, zeros)), none))
+    elsewhere = g.Select(g.Equal(count, none), product, g.Select(single, beside, none))
+    made: Value = g.Select(zero, at_zero, g.Div(elsewhere, others))
+    return made
+
+
 def matrix_product(g: Builder, x: Value, y: Value, ta: bool = False, tb: bool = False) -> Value:
     """The product of matrices, one for each leading index."""
     product = g.MatMul if g.type(x).rank == 2 else g.BatchMatMul

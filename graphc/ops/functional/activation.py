@@ -35,6 +35,7 @@ from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.joining import split, tensor_split
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_sum
+from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import reshape, swapaxes
 from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.methods import method
@@ -99,8 +100,7 @@ def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)."""
     x = _float("celu", x)
-    if alpha == 0:
-        raise ArgumentValueError("celu: alpha must not be 0", loc=user_loc())
+    alpha = scalar("celu", "alpha", alpha, ("!=", 0), wanted="not be 0")
     return select(greater(x, 0.0), x, expm1(_negative_part(x) * (1 / alpha)) * alpha)
 
 
@@ -145,11 +145,16 @@ def silu(input: Tensor) -> Tensor:
 def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
     """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
     x = _float("softplus", input)
-    if beta == 0:
-        raise ArgumentValueError("softplus: beta must not be 0", loc=user_loc())
-    smooth = call("Softplus", x) if beta == 1 else call("Softplus", x * float(beta)) * (1 / beta)
+    beta = scalar("softplus", "beta", beta, ("!=", 0), wanted="not be 0")
+    threshold = scalar("softplus", "threshold", threshold)
+    plain = not isinstance(beta, Tensor) and beta == 1
+    scaled = x if plain else mul(x, beta)
+    smooth = call("Softplus", scaled)
+    smooth = smooth if plain else mul(smooth, 1 / beta)
     # Beyond 20 the two agree in float32.
-    return smooth if threshold >= 20 else select(greater(x * float(beta), float(threshold)), x, smooth)
+    if not isinstance(threshold, Tensor) and threshold >= 20:
+        return smooth
+    return select(greater(scaled, threshold), x, smooth)
 
 
 def logsigmoid(x: Tensor) -> Tensor:

@@ -12,6 +12,8 @@ from graphc.ir.types import INTEGERS
 from graphc.ops.declared.bounds import IndexKindError, first_outside, moved, out_of_range
 from graphc.ops.declared.indexing import INDEX_DTYPES
 from graphc.ops.functional.core import call, cast_to, is_compared
+from graphc.ops.functional.elementwise import equal
+from graphc.ops.functional.logic import select
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, as_tensor, to_array
 
@@ -37,12 +39,18 @@ def in_bounds(owner: str, index: Tensor, size: int) -> Tensor:
     return _looked_at(index, size, says, negative=True)
 
 
-def classes_in_bounds(owner: str, labels: Tensor, scores: Tensor, axis: int, ignored: int | None = None) -> Tensor:
+def classes_in_bounds(owner: str, labels: Tensor, scores: Tensor, axis: int, ignored: Any = None) -> Tensor:
     """Labels that are numbers of the classes along an axis of the scores, or `ignored`. IndexRangeError as for `in_bounds`.
 
     They are looked at behind the scores, so that the graph has this where the loss is.
     """
     says = f"{owner}: label {{index}} is out of range for {{size}} classes"
+    if isinstance(
+        ignored, Tensor
+    ):  # Known when the step runs: those of its number are taken out while the others are looked at.
+        of_it = equal(labels, ignored)
+        others = _looked_at(select(of_it, 0, labels), scores.shape[axis], says, negative=False, after=(scores,))
+        return select(of_it, labels, others)
     return _looked_at(labels, scores.shape[axis], says, negative=False, ignored=ignored, after=(scores,))
 
 

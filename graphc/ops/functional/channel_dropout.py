@@ -10,6 +10,7 @@ from graphc.ops.functional.create import ones
 from graphc.ops.functional.elementwise import add, greater, less, mul
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.random import drop, uniform_from
+from graphc.ops.functional.scalars import scalar
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -60,12 +61,9 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3) -> Tensor:
     MindSpore: ops.rrelu). Drawn from the global generator, at every call.
     """
     x = as_tensor(input, "rrelu: input")
-    for name, value in (("lower", lower), ("upper", upper)):
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ArgumentTypeError(f"rrelu: {name} must be a number, got {type(value).__name__}", loc=user_loc())
-    if lower > upper:
-        raise ArgumentValueError(f"rrelu: lower must be at most upper, got {lower} and {upper}", loc=user_loc())
-    slopes: Any = add(mul(uniform_from(generator(None), x.shape), float(upper - lower)), float(lower))
+    lower, upper = scalar("rrelu", "lower", lower), scalar("rrelu", "upper", upper)
+    scalar("rrelu", "lower", lower, ("<=", upper), wanted="be at most upper")
+    slopes: Any = add(mul(uniform_from(generator(None), x.shape), upper - lower), lower)
     share = select(greater(x, 0.0), 1.0, select(less(x, 0.0), cast(slopes, x.dtype), 0.0))
     return mul(x, share)
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, user_loc
+from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Operand, bound_in, cast, pair, real_only
-from graphc.ops.functional.elementwise import abs_, greater, less, maximum, minimum, pow_, sqrt, square
+from graphc.ops.functional.elementwise import abs_, equal, greater, less, maximum, minimum, pow_, sqrt, square
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_sum
+from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -49,14 +51,6 @@ def _like(x: Any, made: list[Tensor]) -> Any:
     if isinstance(x, Tensor):
         return made[0]
     return made if isinstance(x, list) else tuple(made)
-
-
-def _positive(owner: str, name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise ArgumentTypeError(f"{owner}: {name} must be a number, got {type(value).__name__}", loc=user_loc())
-    if not value > 0:
-        raise ArgumentValueError(f"{owner}: {name} must be greater than 0, got {value!r}", loc=user_loc())
-    return float(value)
 
 
 def clip_by_value(x: Tensors, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
@@ -103,7 +97,7 @@ def clip_by_global_norm(x: Tensors, clip_norm: float = 1.0, use_norm: None = Non
     leaves x as it is. clip_norm: a number > 0; use_norm: None. Raises ArgumentTypeError, ArgumentValueError.
     """
     real_only("clip_by_global_norm", *(x if isinstance(x, (tuple, list)) else (x,)))
-    limit = _positive("clip_by_global_norm", "clip_norm", clip_norm)
+    limit = scalar("clip_by_global_norm", "clip_norm", clip_norm, (">", 0), wanted="be greater than 0")
     if use_norm is not None:
         raise ArgumentValueError(f"clip_by_global_norm: use_norm must be None, got {use_norm!r}", loc=user_loc())
     tensors = _tensors("clip_by_global_norm", x)
@@ -111,11 +105,15 @@ def clip_by_global_norm(x: Tensors, clip_norm: float = 1.0, use_norm: None = Non
     norm = select(norm >= limit, norm, limit)
     whole = [cast(t, "float32") for t in tensors]
     # Once for each parameter: what changes no bit is not even traced.
-    scaled = whole if limit == 1 else [t * limit for t in whole]
+    scaled = whole if not isinstance(limit, Tensor) and limit == 1 else [t * limit for t in whole]
     return _like(x, [cast(s / norm, t.dtype) for s, t in zip(scaled, tensors, strict=True)])
 
 
-def _norm(x: Tensor, order: float) -> Tensor:
+def _norm(x: Tensor, order: Any) -> Tensor:
+    if isinstance(order, Tensor):
+        endless = equal(abs_(order), math.inf)
+        finite = select(endless, 2.0, order)
+        return select(endless, reduce_max(abs_(x)), pow_(reduce_sum(pow_(x, finite)), div(1.0, finite)))
     if math.isinf(order):
         return reduce_max(abs_(x))
     if order == 2:
@@ -132,11 +130,7 @@ def clip_by_norm(x: Tensors, max_norm: float, norm_type: float = 2.0, error_if_n
     is infinite or NaN; not inside a compiled Cell. Raises ArgumentTypeError, ArgumentValueError.
     """
     tensors = _tensors("clip_by_norm", x)
-    for name, value in (("max_norm", max_norm), ("norm_type", norm_type)):
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ArgumentTypeError(
-                f"clip_by_norm: {name} must be a number, got {type(value).__name__}", loc=user_loc()
-            )
+    max_norm, norm_type = (scalar("clip_by_norm", *x) for x in (("max_norm", max_norm), ("norm_type", norm_type)))
     norms = [reshape(_norm(t, norm_type), (1,)) for t in tensors]
     total = _norm(concat(norms), norm_type)
     if error_if_nonfinite:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.activation import softmax
@@ -34,6 +34,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.random import next_key, normal_from, standard_laplace, uniform_from
 from graphc.ops.functional.reduce import reduce_all
 from graphc.ops.functional.require import require
+from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import broadcast_to
 from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.dtype import float32, to_name
@@ -186,10 +187,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: in
     softmax. Raises DTypeError, ArgumentTypeError, ArgumentValueError for tau that is not above 0.
     """
     x = _float("gumbel_softmax", "logits", logits)
-    if isinstance(tau, bool) or not isinstance(tau, (int, float)):
-        raise ArgumentTypeError(f"gumbel_softmax: tau must be a number, got {type(tau).__name__}", loc=user_loc())
-    if not tau > 0:
-        raise ArgumentValueError(f"gumbel_softmax: tau must be above 0, got {tau}", loc=user_loc())
+    tau = scalar("gumbel_softmax", "tau", tau, (">", 0), wanted="be above 0")
     if not isinstance(hard, bool):
         raise ArgumentTypeError(f"gumbel_softmax: hard must be a bool, got {type(hard).__name__}", loc=user_loc())
     at = check_axis("gumbel_softmax", dim, x.ndim)

@@ -33,6 +33,7 @@ from graphc.ops.functional.elementwise import (
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_mean
+from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import as_shape, expand_dims, moveaxis, reshape, transpose
 from graphc.ops.functional.slicing import getitem, rows_at
 from graphc.ops.functional.sliding import per_axis
@@ -195,8 +196,7 @@ def crop_and_resize(
     """
     if method not in ("bilinear", "nearest", "bilinear_v2"):
         raise refusal("crop_and_resize", "method", method, "bilinear", "nearest", "bilinear_v2")
-    if isinstance(extrapolation_value, bool) or not isinstance(extrapolation_value, (int, float)):
-        raise ArgumentTypeError("crop_and_resize: extrapolation_value must be a number", loc=user_loc())
+    outside = scalar("crop_and_resize", "extrapolation_value", extrapolation_value)
     wanted = per_axis("crop_and_resize", "crop_size", crop_size, 2)
     if image.ndim != 4 or boxes.ndim != 2 or boxes.shape[1] != 4 or box_indices.shape != boxes.shape[:1]:
         raise ShapeError(
@@ -225,7 +225,7 @@ def crop_and_resize(
     first = reshape(mul(chosen, math.prod(sizes)), (-1, 1, 1))
     made = values_at(rows, first, both, sizes, method == "nearest")
     assert inside is not None
-    return select(expand_dims(inside, -1), made, float(extrapolation_value))
+    return select(expand_dims(inside, -1), made, outside)
 
 
 def _places_of_middles(begin: Tensor, end: Tensor, size: int, count: int) -> Tensor:

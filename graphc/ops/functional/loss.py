@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
@@ -9,14 +11,15 @@ from graphc.ops.declared.indexing import INDEX_DTYPES
 from graphc.ops.functional.activation import log_softmax, softplus
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.bounds import classes_in_bounds
-from graphc.ops.functional.core import as_float, cast_pair, cast_to, real_only
-from graphc.ops.functional.create import full, zeros_like
+from graphc.ops.functional.core import as_float, cast_pair, cast_to, halves_widened, pair, real_only
+from graphc.ops.functional.create import full
 from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
     equal,
     greater,
+    greater_equal,
     less,
     less_equal,
     log,
@@ -29,11 +32,15 @@ from graphc.ops.functional.elementwise import (
 from graphc.ops.functional.fitting import require_alike
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
+from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import expand_dims, reshape
 from graphc.ops.functional.slicing import rows_at
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.tensor import Tensor
 
+#: What a probability is at least, where the logarithm is taken or what is divided by.
+_LEAST = 1e-12
 _REDUCTIONS = ("none", "mean", "sum")
 
 
@@ -59,21 +66,21 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: str = "none") -> Tensor:
     """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, with d = input - target; reduced."""
-    if not beta > 0:
-        raise ArgumentValueError(f"smooth_l1_loss: beta must be positive, got {beta}", loc=user_loc())
+    beta = scalar("smooth_l1_loss", "beta", beta, (">", 0), wanted="be positive")
     require_alike("smooth_l1_loss", input=input, target=target)
-    d = abs_(sub(input, target))
-    loss = select(less(d, beta), mul(square(d), 0.5 / beta), sub(d, 0.5 * beta))
+    d = sub(input, target)
+    size = abs_(d)
+    loss = select(less(size, beta), mul(square(d), 0.5 / beta), sub(size, 0.5 * beta))
     return reduced("smooth_l1_loss", loss, reduction)
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = input - target; reduced."""
     real_only("huber_loss", input, target)
-    if not delta > 0:
-        raise ArgumentValueError(f"huber_loss: delta must be positive, got {delta}", loc=user_loc())
-    d = abs_(sub(input, target))
-    loss = select(less_equal(d, delta), mul(square(d), 0.5), mul(sub(d, 0.5 * delta), delta))
+    delta = scalar("huber_loss", "delta", delta, (">", 0), wanted="be positive")
+    d = sub(input, target)
+    size = abs_(d)
+    loss = select(less_equal(size, delta), mul(square(d), 0.5), mul(sub(size, 0.5 * delta), delta))
     return reduced("huber_loss", loss, reduction)
 
 
@@ -115,8 +122,7 @@ def cosine_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: str, axis: int, eps: float
 ) -> Tensor:
     """`cosine_embedding_loss` along an axis, the squares of the lengths greater by eps. ArgumentValueError, ShapeError."""
-    if not -1 <= margin <= 1:
-        raise ArgumentValueError(f"cosine_embedding_loss: margin must lie in [-1, 1], got {margin}", loc=user_loc())
+    margin = scalar("cosine_embedding_loss", "margin", margin, (">=", -1), ("<=", 1), wanted="lie in [-1, 1]")
     if input1.shape != input2.shape:
         raise ShapeError(
             f"cosine_embedding_loss: the inputs are {input1.tensor_type} and {input2.tensor_type}, expected equal shapes",
@@ -150,12 +156,29 @@ def _weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
 def binary_cross_entropy(
     logits: Tensor, labels: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """-weight (labels log p + (1 - labels) log(1 - p)) of probabilities p, reduced; 1e-12 is added to p and 1 - p."""
+    """-weight (labels log p + (1 - labels) log(1 - p)) of probabilities p, reduced; 1e-12 is added to p and 1 - p.
+
+    The gradient is weight (p - labels) / max(p (1 - p), 1e-12).
+    """
     real_only("binary_cross_entropy", logits, labels)
     require_alike("binary_cross_entropy", logits=logits, labels=labels)
-    hit = mul(labels, log(add(logits, 1e-12)))
-    miss = mul(sub(1.0, labels), log(add(sub(1.0, logits), 1e-12)))
-    return reduced("binary_cross_entropy", _weighted(-add(hit, miss), weight), reduction)
+    dtype = pair("binary_cross_entropy", logits, labels)[0].tensor_type.dtype
+    loss = cast_to(_binary_entropy(*map(halves_widened, (logits, labels))), dtype)
+    return reduced("binary_cross_entropy", _weighted(loss, weight), reduction)
+
+
+def _binary_entropy(p: Tensor, labels: Tensor) -> Tensor:
+    """-(labels log p + (1 - labels) log(1 - p)), with 1e-12 in the logarithms, whose derivatives are 1 / p and 1 / (1 - p) all
+    the same. At the borders, where p (1 - p) is less, that of (p - labels)^2 / 2e-12 stands for them.
+    """
+    between = greater_equal(mul(p, sub(1.0, p)), _LEAST)
+    safe = stop_gradient(select(between, p, 0.5))
+    moved = select(between, sub(p, stop_gradient(p)), 0.0)  # 0, with the derivative 1.
+    hit = mul(stop_gradient(add(p, _LEAST)), add(div(moved, safe), 1.0))
+    miss = mul(stop_gradient(add(sub(1.0, p), _LEAST)), sub(1.0, div(moved, sub(1.0, safe))))
+    apart = square(sub(p, stop_gradient(labels)))
+    border = select(between, 0.0, mul(sub(apart, stop_gradient(apart)), 0.5 / _LEAST))
+    return sub(border, add(mul(labels, log(hit)), mul(sub(1.0, labels), log(miss))))
 
 
 def binary_cross_entropy_with_logits(
@@ -203,11 +226,11 @@ def cross_entropy(
     IndexRangeError. "mean" divides by the sum of the weights of the targets. label_smoothing s mixes (1 - s) target with
     s / classes.
     """
-    if not 0 <= label_smoothing <= 1:
-        raise ArgumentValueError(f"cross_entropy: label_smoothing must lie in [0, 1], got {label_smoothing}")
+    label_smoothing = _smoothing("cross_entropy", label_smoothing)
     if target.tensor_type.is_float:
         return _probability_entropy(input, target, weight, reduction, label_smoothing)
-    if input.ndim == 2 and label_smoothing == 0:
+    if input.ndim == 2 and not _smooths(label_smoothing):
+        ignore_index = scalar("cross_entropy", "ignore_index", ignore_index)
         _check_classes("cross_entropy", input, target, weight)
         target = classes_in_bounds("cross_entropy", target, input, 1, ignore_index)
         ignored = equal(target, ignore_index)
@@ -217,6 +240,15 @@ def cross_entropy(
         return _over_targets(loss, select(ignored, 0.0, weights), ignored, reduction, "cross_entropy")
     logp = log_softmax(input, 0 if input.ndim == 1 else 1)
     return nll_loss(logp, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _smoothing(owner: str, share: Any) -> Any:
+    return scalar(owner, "label_smoothing", share, (">=", 0), ("<=", 1), wanted="lie in [0, 1]")
+
+
+def _smooths(share: Any) -> bool:
+    """Whether labels may be smoothed: by a share that only the run tells, too."""
+    return isinstance(share, Tensor) or share > 0
 
 
 def _over_targets(loss: Tensor, weights: Tensor, ignored: Tensor, reduction: str, op: str) -> Tensor:
@@ -235,7 +267,7 @@ def _probability_entropy(
     axis = 0 if input.ndim == 1 else 1
     classes = input.shape[axis]
     logp = log_softmax(input, axis)
-    if label_smoothing > 0:
+    if _smooths(label_smoothing):
         target = add(mul(target, 1 - label_smoothing), label_smoothing / classes)
     loss = -mul(logp, target)
     if weight is not None:
@@ -290,6 +322,8 @@ def nll_loss(
     numbers.
     """
     _check_classes("nll_loss", inputs, target, weight)
+    ignore_index = scalar("nll_loss", "ignore_index", ignore_index)
+    label_smoothing = scalar("nll_loss", "label_smoothing", label_smoothing)
     inputs = as_float(inputs)
     axis = 0 if inputs.ndim == 1 else 1
     classes = inputs.shape[axis]
@@ -305,8 +339,9 @@ def nll_loss(
         picked = mul(picked, weights)
     weights = select(ignored, 0.0, weights)
     loss = select(ignored, 0.0, -picked)
-    smooth = select(ignored, 0.0, -reduce_sum(scaled, axis)) if label_smoothing else zeros_like(loss)
-    loss = add(mul(loss, 1.0 - label_smoothing), mul(smooth, label_smoothing / classes)) if label_smoothing else loss
+    if _smooths(label_smoothing):
+        smooth = select(ignored, 0.0, -reduce_sum(scaled, axis))
+        loss = add(mul(loss, 1.0 - label_smoothing), mul(smooth, label_smoothing / classes))
     if reduction == "mean":
         return div(reduce_sum(loss), reduce_sum(weights))
     return reduced("nll_loss", loss, reduction)

@@ -32,6 +32,7 @@ from graphc.ops.functional.elementwise import (
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.loss import reduced
 from graphc.ops.functional.reduce import reduce_any, reduce_min, reduce_sum
+from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import expand_dims, squeeze
 from graphc.ops.functional.slicing import rows_at
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -48,8 +49,7 @@ def gaussian_nll_loss(
     """
     if not isinstance(full, bool):
         raise ArgumentTypeError(f"gaussian_nll_loss: full must be a bool, got {type(full).__name__}", loc=user_loc())
-    if not isinstance(eps, float) or not eps > 0:
-        raise ArgumentValueError(f"gaussian_nll_loss: eps must be a positive float, got {eps!r}", loc=user_loc())
+    eps = scalar("gaussian_nll_loss", "eps", eps, (">", 0), wanted="be a positive float")
     var = as_tensor(var, "gaussian_nll_loss: var")
     if var.shape != x.shape and var.shape == x.shape[:-1]:
         var = expand_dims(var, -1)
@@ -73,8 +73,7 @@ def multi_margin_loss(
     """
     if isinstance(p, bool) or p not in (1, 2):
         raise ArgumentValueError(f"multi_margin_loss: p must be 1 or 2, got {p!r}", loc=user_loc())
-    if isinstance(margin, bool) or not isinstance(margin, (int, float)):
-        raise ArgumentTypeError(f"multi_margin_loss: margin must be a number, got {margin!r}", loc=user_loc())
+    margin = scalar("multi_margin_loss", "margin", margin)
     x, target = as_tensor(input, "multi_margin_loss: input"), as_tensor(target, "multi_margin_loss: target")
     if x.ndim != 2 or target.shape != x.shape[:1] or target.tensor_type.dtype not in INTEGERS:
         raise ShapeError(
@@ -86,7 +85,7 @@ def multi_margin_loss(
     target = classes_in_bounds("multi_margin_loss", as_index(target), x, 1)
     own = equal(expand_dims(target, 1), Tensor(np.arange(classes, dtype=target.tensor_type.numpy)))
     at_target = reduce_sum(select(own, x, 0.0), 1, keep_dims=True)
-    loss = relu(add(sub(x, at_target), float(margin)))
+    loss = relu(add(sub(x, at_target), margin))
     loss = select(own, 0.0, loss if p == 1 else square(loss))
     if weight is not None:
         if weight.shape != (classes,):
@@ -165,13 +164,12 @@ def triplet_margin_loss(
     swap: the smaller of d(anchor, negative) and d(positive, negative). margin may be a tensor. Raises ShapeError,
     ArgumentTypeError, ArgumentValueError.
     """
-    if isinstance(p, bool) or not isinstance(p, int) or not isinstance(eps, float) or not isinstance(swap, bool):
+    owner = "triplet_margin_loss"
+    p, eps = scalar(owner, "p", p, (">=", 1), wanted="be at least 1"), scalar(owner, "eps", eps)
+    if isinstance(p, float) or isinstance(eps, int) or not isinstance(swap, bool):
         raise ArgumentTypeError(
-            f"triplet_margin_loss: expected p an int, eps a float, swap a bool, got {p!r}, {eps!r}, {swap!r}",
-            loc=user_loc(),
+            f"{owner}: expected p an int, eps a float, swap a bool, got {p!r}, {eps!r}, {swap!r}", loc=user_loc()
         )
-    if p < 1:
-        raise ArgumentValueError(f"triplet_margin_loss: p must be at least 1, got {p}", loc=user_loc())
     if max(anchor.ndim, positive.ndim, negative.ndim) < 1:
         raise ShapeError("triplet_margin_loss: the tensors have no axes", loc=user_loc())
 

@@ -27,6 +27,7 @@ from graphc.ops.functional.elementwise import (
 )
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
+from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, squeeze
 from graphc.ops.functional.sliding import Windows, both_ends, per_axis, windows_over
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -291,8 +292,7 @@ def pool3d(
 def _lp_pool(
     owner: str, x: Tensor, axes: int, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool
 ) -> Tensor:
-    if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float)) or norm_type == 0:
-        raise ArgumentValueError(f"{owner}: norm_type must be a number other than 0, got {norm_type!r}", loc=user_loc())
+    norm_type = scalar(owner, "norm_type", norm_type, ("!=", 0), wanted="be a number other than 0")
     tensor = as_tensor(x, f"{owner}: x")
     lead = tensor.ndim == axes + 1
     images = expand_dims(tensor, 0) if lead else tensor

@@ -22,9 +22,7 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 def getitem(x: Tensor, index: Any) -> Tensor:
-    """x[index] for integers, slices, `...`, None and one integer tensor (rows)."""
-    if isinstance(index, Tensor):
-        return rows_at(x, index)
+    """x[index] for integers, slices, `...` and None. IndexRangeError, IndexKindError for anything else."""
     items = list(index) if isinstance(index, tuple) else [index]
     one_ellipsis(items)
     used = sum(1 for i in items if i is not None and i is not Ellipsis)

@@ -11,15 +11,18 @@ from graphc.ops.functional.elementwise import (
     add,
     equal,
     exp,
+    expm1,
+    greater_equal,
+    isfinite,
     less_equal,
     log,
     log1p,
     logical_and,
+    logical_not,
     logical_or,
     maximum,
     minimum,
     mul,
-    neg,
     pow_,
     sin,
     sqrt,
@@ -27,6 +30,7 @@ from graphc.ops.functional.elementwise import (
     sub,
 )
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -70,18 +74,26 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
     """sqrt(x^2 + y^2), of which no square overflows."""
     real_only("hypot", input, other)
     x, y = pair("hypot", input, other)
-    a, b = abs_(as_float(x)), abs_(as_float(y))
-    large, small = maximum(a, b), minimum(a, b)
-    ratio = select(equal(large, small), 1.0, div(small, select(equal(large, 0.0), 1.0, large)))
-    return mul(large, sqrt(add(square(ratio), 1.0)))
+    a, b = as_float(x), as_float(y)
+    # Counts as a constant, so that derivatives of every order are those of the root.
+    large = stop_gradient(maximum(abs_(a), abs_(b)))
+    nothing = equal(large, 0.0)
+    scale = select(logical_and(isfinite(large), logical_not(nothing)), large, 1.0)
+    total = add(square(div(a, scale)), square(div(b, scale)))
+    return mul(scale, select(nothing, 0.0, sqrt(select(nothing, 1.0, total))))
 
 
 @method()
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(e^x + e^y), without overflow."""
-    # Equal infinities have no difference.
-    apart = select(equal(input, other), 0.0, sub(input, other))
-    return add(maximum(input, other), log1p(exp(neg(abs_(apart)))))
+    x, y = map(as_float, pair("logaddexp", input, other))
+    # The larger one counts as a constant, so that derivatives of every order are right on ties; infinities have no difference.
+    top = maximum(x, y)
+    fixed = stop_gradient(top)
+    finite, first = isfinite(fixed), greater_equal(x, y)
+    large = select(finite, sub(select(first, x, y), fixed), 0.0)
+    small = select(finite, sub(select(first, y, x), fixed), 0.0)
+    return add(select(finite, fixed, top), log1p(add(expm1(large), exp(small))))
 
 
 @method()
