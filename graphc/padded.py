@@ -287,7 +287,7 @@ class PaddedStep(CompiledStep):
         counts = [n.attrs["size"] for n in counting_nodes(graph)]
         self._masked.check(graph, (*lengths, *counts))
         found = [
-            np.ascontiguousarray(padded_array(graph.node(id).attrs["value"].array, axes, lengths))
+            np.asarray(padded_array(graph.node(id).attrs["value"].array, axes, lengths), order="C")
             for id, axes in self._masked.constants
         ]
         return found, traced.structure

@@ -116,7 +116,7 @@ class View(NamedTuple):
 class Operand(NamedTuple):
     """A buffer under the type that a node sees, which a reshape may have changed. Contiguous, unless it has a view.
 
-    Only matrix products and Concat get operands with a view.
+    Only matrix products, attention and Concat get operands with a view.
     """
 
     buffer: int

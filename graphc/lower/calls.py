@@ -95,6 +95,7 @@ class Calls:
         taken = facts(kernel).halves(dict(kernel.params))
         given = [*inputs, *outputs]
         halves: dict[str, list[int]] = {}
+        widened: dict[int, Operand] = {}
         for k, x in enumerate(given):
             dtype = self._stored(x)
             if dtype == x.type.dtype:
@@ -102,16 +103,23 @@ class Calls:
             if k in taken and not (k == 0 and self._widens_scalars(kernel, given)):
                 halves.setdefault(dtype, []).append(k)
             else:
-                given[k] = self.temp(x.type)
-                if k < len(inputs):
-                    self.elementwise(lambda _, v: v, (x,), given[k])
+                # All that lies in its buffer: the kernel knows where in there the operand is, and others may be beside it.
+                whole = x._replace(type=TensorType(x.type.dtype, (x.room,)), view=None)
+                if k >= len(inputs):
+                    given[k] = self.temp(whole.type)
+                    continue
+                if x.buffer not in widened:
+                    widened[x.buffer] = self.temp(whole.type)
+                    self.elementwise(lambda _, v: v, (whole,), widened[x.buffer])
+                given[k] = widened[x.buffer]
         if halves:
             param = tuple((dtype, tuple(places)) for dtype, places in halves.items())
             kernel = replace(kernel, params=(*kernel.params, ("halves", param)))
         self._call(kernel, *given)
         for x, made in zip(outputs, given[len(inputs) :], strict=True):
             if made is not x:
-                self.elementwise(lambda _, v: v, (made,), x)
+                offset, strides = (0, contiguous_strides(x.type.shape)) if x.view is None else x.view[1:]
+                self.copy(made, x, x.type.shape, offset, strides, offset, strides)
 
     def _widens_scalars(self, kernel: NamedKernel, given: Sequence[Operand]) -> bool:
         """Whether the first operand is made float32 before the call."""
@@ -232,7 +240,7 @@ class Calls:
         if 0 in domain:
             return
         read = Access(self._stored(source), tuple(source_strides), source_offset, source.room)
-        write = Access(self._stored(target), tuple(target_strides), target_offset, target.type.size)
+        write = Access(self._stored(target), tuple(target_strides), target_offset, target.room)
         e = Expression(len(domain))
         # Halves that only move need no rounding.
         value = e.input(read, 0)

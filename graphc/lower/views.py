@@ -19,9 +19,11 @@ from graphc.ir.lowering import View
 from graphc.ir.op import Alias, Strided
 from graphc.ir.types import HALVES, contiguous_strides
 
-#: Ops of which so many first operands and results may lie anywhere, as long as the last axis is contiguous; of products the last
-#: but one will do.
-_TAKERS = {"MatMul": (2, 1), "BatchMatMul": (2, 1), "Attention": (3, 1), "AttentionGrad": (7, 3)}
+#: Ops of which these operands, and so many first results, may lie anywhere, as long as the last axis is contiguous; of products
+#: the last but one will do.
+_TAKERS = {
+    "MatMul": ((0, 1), 1), "BatchMatMul": ((0, 1), 1), "Attention": ((0, 1, 2), 1), "AttentionGrad": ((0, 1, 2, 3, 6), 3),
+}  # fmt: skip
 
 
 class Views:
@@ -159,9 +161,11 @@ class Views:
     def _is_taken(self, value: Value, user: Node) -> bool:
         if user.op.name == "Concat":
             return self._view(value) is not None
-        count, _ = _TAKERS.get(user.op.name, (0, 0))
-        view = self._view(value) if value not in user.inputs[count:] else None
-        return count > 0 and view is not None and _may_lie(view, self.graph.type(value), user)
+        taken, _ = _TAKERS.get(user.op.name, ((), 0))
+        if any(v == value and k not in taken for k, v in enumerate(user.inputs)):
+            return False
+        view = self._view(value)
+        return view is not None and _may_lie(view, self.graph.type(value), user)
 
     def _view(self, value: Value) -> View | None:
         """A value as a view of the memory behind it; None when it cannot be told by strides."""

@@ -196,6 +196,15 @@ def test_results_are_those_of_the_size(case: str) -> None:
     assert len(step.steps) < len(inputs)
 
 
+def test_checked_mode_runs_them() -> None:
+    make, buckets, inputs = CASES["sizes in Python"]
+    net = make()
+    with debug(jit=False):
+        step = graphc.compile(net, *inputs[-1], buckets=buckets)
+        for each in inputs:
+            close(step(*each), graphc.compile(net, *each)(*each))
+
+
 #: (cell, lengths that are right): what padding that is no copy of a real row would make infinite, or another size another way.
 PARTLY: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "differences": (lambda self, x: (1 / (x[1:] - x[:-1])).sum(0), (8, 3, 5)),

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import graphc
 from graphc import Tensor, nn
+from graphc.ops.declared import reference
+from graphc.testing import agree, graph_of
 
 pytestmark = pytest.mark.usefixtures("eager")
 
@@ -89,3 +91,18 @@ def test_pooling_refuses() -> None:
         nn.MaxPool3d(2, 1, "pad", 2)
     with pytest.raises(graphc.ArgumentTypeError, match="MaxPool2d: kernel_size must be an int or a tuple"):
         nn.MaxPool2d("2")
+
+
+def test_an_infinite_gradient_goes_to_the_maximum_alone() -> None:
+    """By the interpreter as by kernels."""
+    graph = graph_of("""\
+graph @grad {
+  forward:
+    %0 x: f32[1,1,4,4] = Input()
+    %1 dy: f32[1,1,2,2] = Input()
+    %2: f32[1,1,4,4] = MaxPoolGrad(%0, %1) {kernel=(2, 2), stride=(2, 2)}
+  return dx=%2
+}""")
+    x, dy = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4), np.full((1, 1, 2, 2), np.inf, np.float32)
+    agree(graph, {0: x, 1: dy}, checked=False)
+    assert np.isfinite(reference.run(graph, {0: x, 1: dy}).results[0]).sum() == 12

@@ -130,6 +130,11 @@ def test_how_gamma_numbers_change_with_their_shape(a, x):
     np.testing.assert_allclose(got, [wanted, 0.0], rtol=1e-6)
 
 
+def test_what_is_no_gamma_number_does_not_change_with_its_shape():
+    """And takes no longer than others."""
+    assert np.isnan(_slope(np.array([-1e12, -2.0, 1.0, np.nan]), np.array([1.0, 1.0, -1e9, 1.0]))).all()
+
+
 def test_gradients_of_gamma_numbers(eager):
     graphc.set_seed(1)
 

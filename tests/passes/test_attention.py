@@ -10,7 +10,9 @@ import pytest
 import graphc
 from graphc import Tensor, nn, ops, passes
 from graphc.debug import debug
+from graphc.lower import lower
 from graphc.passes import attention
+from graphc.testing import close_to_reference, graph_of
 
 PLAIN = tuple(p for p in passes.PIPELINE if p is not passes.fuse_attention)
 LENGTH, OTHERS, WIDTH, HEADS = 40, 50, 32, 4
@@ -185,3 +187,21 @@ def test_second_derivatives():
     results = [leaves(graphc.compile(Outer(), *arrays, passes=p)(*arrays)) for p in (passes.PIPELINE, PLAIN)]
     for got, want in zip(*results, strict=True):
         np.testing.assert_allclose(got, want, rtol=2e-3, atol=2e-4)
+
+
+def test_the_gradient_of_the_greatest_score_goes_to_that_score():
+    """Though scores that the gradient computes again may be off by a rounding."""
+    graph = graph_of("""\
+graph @greatest {
+  forward:
+    %0 q: f32[1,16,16] = Input()
+    %1 k: f32[1,17,16] = Input()
+    %2 v: f32[1,17,4] = Input()
+    %3 mask: f32[1,17] = Input()
+    %4 sens: f32[1,16] = Input()
+    %5: (f32[1,16,4], f32[1,16], f32[1,16]) = Attention(%0, %1, %2, %3) {scale=0.3, ahead=1}
+    %6: f32[1,16,16] = Grad(%5#1, %4, %0, %1, %2, %3, %4) {ys=1, wrt=(0,), names=("",)}
+  return dq=%6
+}""")
+    expanded = passes.autodiff(graph)
+    close_to_reference(expanded, lower(expanded, canary=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,7 +11,9 @@ from graphc.ir import Graph, verify
 from graphc.ir.lowering import View
 from graphc.lower import lower
 from graphc.lower.views import Views
+from graphc.ops.declared import reference
 from graphc.testing import agree, agree_everywhere, calls, graph_of, small_integers
+from graphc_codegen import compile_program
 
 HEAD = """\
 graph @case {
@@ -227,6 +230,54 @@ def test_products_read_half_types_where_they_are() -> None:
     nodes = "%4: f32[6,4] = Transpose(%0) {perm=(1, 0)}\n%5: f32[6,6] = MatMul(%4, %0)"
     text = text_of(nodes, "a=%5", {}).replace("f32", "f16")
     assert len(calls(agree_everywhere(graph_of(text)))) == 1
+
+
+HEADS = """\
+    %{k}: bf16[2,5,8] = Slice(%1) {{begin=(0, 0, {at}), size=(2, 5, 8), step=(1, 1, 1)}}
+"""
+ATTENTION_OF_PARTS = f"""\
+graph @parts {{
+  forward:
+    %0 x: f32[2,5,24] = Input()
+    %1: bf16[2,5,24] = Cast(%0) {{dtype="bfloat16"}}
+{"".join(HEADS.format(k=k, at=at) for k, at in ((2, 0), (3, 8), (4, 16)))}
+    %5: (bf16[2,5,8], f32[2,5], f32[2,5]) = Attention(%2, %3, %4) {{scale=0.5, ahead=1}}
+    %6: bf16[2,5,32] = Concat(%5, %1) {{axis=2}}
+    %7: f32[2,5,32] = Cast(%6) {{dtype="float32"}}
+  return y=%7
+}}"""
+ATTENTION_GRAD_OF_TURNED_ROWS = """\
+graph @rows {
+  forward:
+    %0 q: f32[2,5,6] = Input()
+    %1 k: f32[2,5,6] = Input()
+    %2 v: f32[2,5,6] = Input()
+    %3 y: f32[2,5,6] = Input()
+    %4 dy: f32[2,5,6] = Input()
+    %5 top: f32[5,2] = Input()
+    %6 total: f32[2,7] = Input()
+    %7: f32[2,5] = Transpose(%5) {perm=(1, 0)}
+    %8: f32[2,5] = Slice(%6) {begin=(0, 1), size=(2, 5), step=(1, 1)}
+    %9: (f32[2,5,6], f32[2,5,6], f32[2,5,6]) = AttentionGrad(%0, %1, %2, %3, %7, %8, %4)
+  return a=%9, b=%9#1, c=%9#2
+}"""
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize(("text", "within"), [(ATTENTION_OF_PARTS, 1e-2), (ATTENTION_GRAD_OF_TURNED_ROWS, 1e-5)])
+def test_attention_reads_parts_of_tensors(text: str, within: float, checked: bool) -> None:
+    """Of halves, which it has as float32, as well; greatest scores and sums are read as they lie."""
+    graph = graph_of(text)
+    feed = {
+        i: np.random.default_rng(i).standard_normal(graph.node(i).type.shape).astype(np.float32) for i in graph.inputs
+    }
+    lowered = lower(graph, canary=not checked)
+    step = compile_program(lowered.program, cache_dir=None, checked=checked).bind([], list(lowered.constants))
+    step.run([feed[i] for i in lowered.inputs])
+    step.check_canaries()
+    for (buffer, type), want in zip(lowered.results, reference.run(graph, feed).results, strict=True):
+        got = step.read(buffer, type.shape, type.dtype)
+        np.testing.assert_allclose(got, want, rtol=0, atol=within * np.abs(want).max())
 
 
 def test_what_views_say() -> None:

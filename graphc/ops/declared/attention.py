@@ -171,7 +171,9 @@ def _statistics_grad(g: Builder, n: NodeView, plain: _Plain, dtop: Value | None,
         made: Value = g.Reshape(g.Cast(x, dtype=dtype) if g.type(x).dtype != dtype else x, shape=shape)
         return made
 
-    top, total = column(n.out(1)), column(n.out(2))
+    # Of the scores as they are computed here: those of the kernel may be off by a rounding.
+    top = g.ReduceMax(plain.scores, axis=(len(shape) - 1,), keep_dims=True)
+    total = column(n.out(2))
     at_top = column(dtop) if dtop is not None else None
     parts = []
     if dtotal is not None:

@@ -59,12 +59,12 @@ def _pair_infer(name: str) -> Callable[[Types, Attrs], tuple[TensorType, ...]]:
 
 def _slope(alpha: Array, x: Array) -> Array:
     """dx / dalpha of x = F^-1(u; alpha) for a fixed u, F the distribution function of gamma numbers: -(dF / dalpha) / (dF / dx)
-    (implicit reparameterization: Figurnov, Mohamed, Mnih, 2018).
+    (implicit reparameterization: Figurnov, Mohamed, Mnih, 2018). NaN where there are no such numbers.
     """
     a, y = alpha.astype(np.float64), x.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         made = np.where(a > _LARGE, _slope_of_normal(a, y), 0.0)
-        few = (a <= _LARGE) & (y < 4 * _LARGE)
+        few = (a > 0) & (a <= _LARGE) & (y >= 0) & (y < 4 * _LARGE)
         made[few] = _slope_by_series(a[few], y[few])
         made = np.where(y == 0, 0.0, np.where(np.isfinite(y) & (few | (a > _LARGE)), made, np.nan))
     return np.asarray(made).astype(x.dtype)

@@ -56,7 +56,7 @@ def _max_grad_ref(x: Array, dy: Array, kernel: Pair, **attrs: Any) -> Array:
     # Where everything is -inf the first pixel of the image wins, not the padding.
     inside = windows(np.ones((1, 1, *x.shape[2:])), kernel, attrs).reshape(1, 1, *seen.shape[2:4], -1)
     hit = np.where((flat == -np.inf).all(-1), inside.argmax(-1), hit)
-    return _scatter(x, dy[..., None] * (hit[..., None] == np.arange(kernel[0] * kernel[1])), kernel, attrs)
+    return _scatter(x, np.where(hit[..., None] == np.arange(kernel[0] * kernel[1]), dy[..., None], 0), kernel, attrs)
 
 
 def _scatter(x: Array, parts: Array, kernel: Pair, attrs: Mapping[str, Any]) -> Array:
