@@ -26,6 +26,7 @@ from graphc.errors import (
     TraceError,
 )
 from graphc.nn.cell.cell import Cell
+from graphc.signatures import passing
 from graphc.source_lines import display_path
 from graphc.trace import frozen
 from graphc.trace.branches import if_exp, if_stmt
@@ -187,6 +188,8 @@ def converted_call(
         return f(*args, **kwargs)
     return converted(f, (*args, *kwargs.values()))(*args, **kwargs)
 
+
+passing.add(converted_call.__code__)
 
 _BUILT_IN: dict[Any, Callable[..., Any]] = {
     **BUILT_IN,
