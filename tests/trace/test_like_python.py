@@ -181,6 +181,28 @@ def outer_name(self, x):
     return x * k
 
 
+def outer_name_behind_jumps(self, x):
+    k, w = 1 if x.sum() > 2 else 3, 0
+
+    def grow(by):
+        nonlocal k
+        k += by
+
+    while w < 2:
+        w += 1
+        if k > 2:
+            break
+        grow(2)
+    for i in range(3):
+        if x.max() < i:
+            continue
+        grow(1)
+    if x.min() > 0:
+        return x, k
+    grow(100)
+    return x * k, k
+
+
 def inner_functions_return(self, x):
     def first(v):
         for i in range(2):
@@ -261,7 +283,7 @@ BODIES = [
     items_of_tensors, contents_set,
     written_only_where_it_counts, chain, numbers_in_tests, ternaries, numbers, operators_of_numbers, returns, after_a_break,
     a_tensor_counts_from_a_number, built_in,
-    chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
+    chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name, outer_name_behind_jumps,
     inner_functions_return, leaves_a_loop_by_return, names_given_in_tests, several_targets,
 ]  # fmt: skip
 
