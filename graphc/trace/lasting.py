@@ -32,7 +32,7 @@ class Lasting:
 
     def __init__(self) -> None:
         self._found: list[tuple[FunctionType, str, Any, list[Any]]] = []
-        self._functions: list[FunctionType] = []
+        self._looked: dict[tuple[int, int], tuple[FunctionType, Any]] = {}
         self._seen: set[int] = set()
         #: What was said of it already, by the names that functions have for it.
         self._said: set[str] = set()
@@ -46,10 +46,10 @@ class Lasting:
 
     def look(self, function: FunctionType, owner: Any, said: frozenset[str]) -> None:
         """Note what a function reaches before it runs: by its variables, its defaults, globals and what it is a method of."""
-        self._said |= said
-        if any(function is f for f in self._functions):
+        if (id(function), id(owner)) in self._looked:
             return
-        self._functions.append(function)
+        self._said |= said
+        self._looked[id(function), id(owner)] = function, owner
         for root, value in _reachable(function, owner):
             for name, held in inplace.reached(root, value, self._seen):
                 if not isinstance(held, np.ndarray):  # Their contents are part of what a step is compiled for.
@@ -66,7 +66,7 @@ class Lasting:
             if name not in self._said and not inplace.is_unchanged(held, items):
                 once(
                     f"{name} is changed once, when the Cell is compiled, not at every step",
-                    loc=_mention([function, *self._functions], name),
+                    loc=_mention([function, *(f for f, _ in self._looked.values())], name),
                     help="keep what changes in a Parameter, or return it",
                 )
 

@@ -6,7 +6,7 @@ import logging
 
 import numpy as np
 
-from graphc import Tensor
+from graphc import Tensor, nn
 from tests.trace.tracing import cell
 
 X = Tensor(np.arange(3, dtype=np.float32) + 1)
@@ -53,6 +53,25 @@ def test_objects_that_are_changed_once(caplog):
     net = cell(counts)
     assert said(caplog, net, X) == []
     assert [net(X).asnumpy()[0] / X.asnumpy()[0] for _ in range(2)] == [2, 3]
+
+
+class Counting(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.log = Log()
+
+    def construct(self, x):
+        self.log.add(1)
+        return x * 2
+
+
+def test_each_cell_is_looked_at(caplog):
+    first, second = Counting(), Counting()
+    first.log.lines = None
+    first.log.add = abs
+    net = nn.SequentialCell(first, second)
+    (found,) = said(caplog, net, X)
+    assert "self.log.lines is changed once" in found
 
 
 def test_arguments_that_are_changed_for_the_function_alone(caplog):
