@@ -38,6 +38,7 @@ from graphc.trace.items import item_at
 from graphc.trace.loops import for_stmt, while_stmt
 from graphc.trace.mathematics import MATH
 from graphc.trace.mentioned import bound_call, defines
+from graphc.trace.patterns import is_mapping, is_of, is_sequence, part_of, rest_of, starred
 from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
 from graphc.trace.simplify import simplified
 from graphc.trace.sizes import arithmetic
@@ -208,4 +209,5 @@ _BUILT_IN: dict[Any, Callable[..., Any]] = {
 _HOOKS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, changed,
     unzipped, nested, displayed, ticking, print_, raising, caught, handled, is_, read, sized, comprehended, arithmetic, item_at,
+    is_sequence, starred, is_mapping, rest_of, is_of, part_of,
 )  # fmt: skip
