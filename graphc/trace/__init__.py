@@ -18,7 +18,7 @@ from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import lasting, untrained
 from graphc.trace.cells import CellCall, bound_arguments, own_signature
 from graphc.trace.counted import Counting
-from graphc.trace.inplace import refuse_leaks
+from graphc.trace.inplace import opened, refuse_leaks
 from graphc.trace.mentioned import definition
 from graphc.trace.sizes import measured
 from graphc.trace.standins import Joined
@@ -69,7 +69,7 @@ def trace(
     try:
         with tracer.active():
             returned = tracer.run(cell, args, kwargs)
-            results, out_structure = flatten(measured(returned))
+            results, out_structure = flatten(measured(returned), opened=opened(tracer))
             for x in results:
                 if isinstance(x, Joined):
                     raise x.error(returned=True)

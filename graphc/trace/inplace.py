@@ -335,6 +335,17 @@ def refuse_leaks(cell: Cell, recorder: GraphRecorder) -> None:
                     )
 
 
+def opened(recorder: GraphRecorder) -> Callable[[Any], dict[str, Any] | None]:
+    """What tells the attributes of an object of the user's that a trace has put tensors into, None of others."""
+
+    def attributes(value: Any) -> dict[str, Any] | None:
+        if isinstance(value, (Cell, type, types.ModuleType)) or not _is_users(type(value)):
+            return None
+        return _attributes(value) if _leak("", value, recorder, _DEPTH, set()) is not None else None
+
+    return attributes
+
+
 def _line(handle: Any) -> Loc | None:
     if handle is None or handle[1].node not in handle[0].graph:
         return user_loc()
