@@ -114,6 +114,8 @@ def built_in(self, x):
         max(y, z),
         min(x),
         max(y * 0.5, z),
+        max(v * 2 for v in (y, z)),
+        min(len(v) for v in ("ab", "c")),
         int(y),
         float(z),
         bool(y),
