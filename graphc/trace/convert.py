@@ -129,7 +129,8 @@ def _malt() -> Any:
 def _convert(function: types.FunctionType) -> Callable[..., Any]:
     transpiler, context, _ = _malt()
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        # Of the function itself, not of what `functools.wraps` has made it look like.
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function.__code__))).body[0]
     except (OSError, SyntaxError):
         # Typed at a prompt: run as it is; a condition on a traced tensor then says that it cannot be decided.
         return function
