@@ -17,6 +17,7 @@ import numpy as np
 
 from graphc.arguments import once
 from graphc.errors import Loc
+from graphc.nn.cell.cell import Cell
 from graphc.source_lines import display_path
 from graphc.trace import inplace
 from graphc.trace.mentioned import mentioned
@@ -102,7 +103,7 @@ def tell_of_arguments(before: Iterable[Container], returned: Any, construct: Cal
 def _reachable(function: FunctionType, owner: Any) -> Iterator[tuple[str, Any]]:
     arguments = function.__code__.co_varnames[: function.__code__.co_argcount]
     yield "", function
-    if owner is not None and arguments:
+    if isinstance(owner, Cell) and arguments:  # Other objects are reached by a name, or made by the call.
         yield arguments[0], owner
     yield from zip(reversed(arguments), reversed(function.__defaults__ or ()), strict=False)
     yield from (function.__kwdefaults__ or {}).items()

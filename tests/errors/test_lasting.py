@@ -44,7 +44,13 @@ def test_objects_that_are_changed_once(caplog):
     def counts(self, x):
         return x * log.called()
 
+    def makes(self, x):
+        made = Log()
+        made.add(1)
+        return x * made.called()
+
     log = Log()
+    assert said(caplog, cell(makes), X) == []
     (found,) = said(caplog, cell(adds), X)
     assert "log.lines is changed once, when the Cell is compiled" in found
     assert "log.add(x.shape)" in found
