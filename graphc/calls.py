@@ -34,6 +34,7 @@ from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten
 from graphc.padded import PaddedStep, varying_in
 from graphc.trace import eager
+from graphc.trace.lasting import Lasting
 from graphc_codegen.forks import lock, rlock, unforked
 
 #: The recompilation because of one thing that is announced; for shapes: the third shape is the second recompilation.
@@ -129,8 +130,8 @@ class Steps:
         self._announce(cell, key, before)
         # Threads that come together each compile one, the first to end is kept.
         taken = Taken({**state.iterators(), **(values.iterators() if values is not None else {})})
-        made = None
-        with self.left.trying(cell, (args, kwargs)), collector.compiling, unforked, taken:
+        made, lasting = None, Lasting()
+        with self.left.trying(cell, (args, kwargs)), collector.compiling, unforked, taken, lasting:
             made = (
                 PaddedStep(cell, args, kwargs, varying, self.turns, self._names)
                 if varying
@@ -138,6 +139,9 @@ class Steps:
             )
         if made is None:
             return None
+        # Where the next call compiles again, what has changed once changes once more.
+        if lasting.changes and not taken.names and self.state(cell)[0] == state:
+            lasting.tell()
         if taken.names:
             key, watch = key._replace(taken=(taken.names, object())), Watch.of_what_moves()
             self._announce(cell, key, before)

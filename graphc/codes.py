@@ -16,7 +16,7 @@ CODES: dict[str, str] = {
     "GC120": "The truth value of a traced tensor was asked for (`if`, `while`, `and`, `not`).",
     "GC122": "The branches of a conditional return different structures, shapes or dtypes.",
     "GC121": "A name is set in one branch of a conditional only.",
-    "GC124": "Python that cannot be converted: a handler of what only the run raises, `yield`, `async`, patterns of `match`.",
+    "GC124": "Python that cannot be converted: a handler of what only the run raises, `yield`, `async`.",
     "GC125": "Calls inside construct nest, or functions call themselves, more deeply than Python bears.",
     "GC123": "A value that a loop carries changes its shape or dtype from one turn to the next.",
     "GC130": "A Python value of a traced tensor was asked for; it is not known while tracing.",

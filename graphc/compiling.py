@@ -12,6 +12,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.frames import clean
 from graphc.nn.cell.cell import Cell
 from graphc.padded import BucketedStep
+from graphc.trace.lasting import Lasting
 from graphc.varying import open_axes, varying_of
 from graphc_codegen.forks import unforked
 
@@ -68,8 +69,10 @@ def compile(
             family = BucketedStep(cell, varying_of(buckets), pipeline)
             family.step(*inputs, **kwargs)
             return family
-        with collector.compiling, unforked:
-            return CompiledStep(cell, inputs, kwargs, pipeline=pipeline)
+        with collector.compiling, unforked, Lasting() as lasting:
+            made = CompiledStep(cell, inputs, kwargs, pipeline=pipeline)
+        lasting.tell()
+        return made
     except BaseException as error:
         clean(error)
         raise

@@ -33,6 +33,7 @@ from graphc.passes.padded_graph import Known, Sizes, counting_nodes, said_of
 from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, trace
 from graphc.trace.counted import Coincidence, Found, Key, Lengths
+from graphc.trace.lasting import Lasting
 from graphc.trials import Rooms, Takes, far_from
 from graphc.varying import Plan, Varying, varying_inputs, varying_of
 from graphc_codegen.forks import rlock, unforked
@@ -433,8 +434,9 @@ class BucketedStep:
             found = self.steps.get(room)
             new = found is None
             if found is None:
-                with collector.compiling, unforked:
+                with collector.compiling, unforked, Lasting() as lasting:
                     found = PaddedStep(self.cell, args, kwargs, self._varying, pipeline=self._pipeline)
+                lasting.tell()
             else:
                 del self.steps[room]
             self.steps[room] = found  # At the end: the one called last.

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from enum import EnumMeta
-from types import FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from graphc import dispatch
@@ -28,6 +28,8 @@ R = TypeVar("R")
 wrappers: dict[Any, Any] = {}
 #: Classes whose members are wrapped.
 _classes: set[type] = set()
+#: Code that makes the calls of converted functions for them.
+passing: set[CodeType] = set()
 #: Methods that tracing calls, which tells about their arguments itself.
 _TRACED = frozenset(("construct", "bprop"))
 
@@ -137,15 +139,16 @@ def _is_array(value: Any) -> bool:
 
 
 def caller(of: object = None) -> FrameType:
-    """The frame that calls what calls this, wrappers left out, and methods of the object `of`, which somebody may have put in
-    the place of others.
+    """The frame that calls what calls this; left out are wrappers, what calls for a converted function, and methods of the
+    object `of`, which somebody may have put in the place of others.
     """
     frame = inspect.currentframe()
     assert frame is not None
     assert frame.f_back is not None
     frame = frame.f_back.f_back
     while frame is not None and frame.f_back is not None:
-        if frame.f_code.co_filename != __file__ and (of is None or not _is_given(frame, of)):
+        passes_on = frame.f_code.co_filename == __file__ or frame.f_code in passing
+        if not passes_on and (of is None or not _is_given(frame, of)):
             break
         frame = frame.f_back
     assert frame is not None

@@ -15,10 +15,10 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
-from graphc.trace import untrained
+from graphc.trace import lasting, untrained
 from graphc.trace.cells import CellCall, bound_arguments, own_signature
 from graphc.trace.counted import Counting
-from graphc.trace.inplace import refuse_leaks
+from graphc.trace.inplace import opened, refuse_leaks
 from graphc.trace.mentioned import definition
 from graphc.trace.sizes import measured
 from graphc.trace.standins import Joined
@@ -64,15 +64,18 @@ def trace(
         symbols.append(tracer.wrap(node.outputs[0], x.is_number))
         inputs[len(symbols) - 1] = node.id
     args, kwargs = tracer.given = unflatten(structure, symbols)
+    containers = lasting.containers(bound_arguments(cell, args, kwargs).arguments)
     tracer.unnamed = {node for place, node in inputs.items() if names[place] not in _parameters(cell)}
     try:
         with tracer.active():
-            results, out_structure = flatten(measured(tracer.run(cell, args, kwargs)))
+            returned = tracer.run(cell, args, kwargs)
+            results, out_structure = flatten(measured(returned), opened=opened(tracer))
             for x in results:
                 if isinstance(x, Joined):
                     raise x.error(returned=True)
             # A returned Parameter is a reference: what it holds when the step ends.
             values = [tracer.resolve(x) for x in results]
+        lasting.tell_of_arguments(containers, returned, cell.__dict__.get("_function", cell.construct))
         refuse_leaks(cell, tracer)
         untrained.warn(cell, tracer.requests, tracer.written)
         untrained.warn_of_lists(cell, tracer.requests, tracer.params.values())

@@ -26,6 +26,7 @@ from graphc.errors import (
     TraceError,
 )
 from graphc.nn.cell.cell import Cell
+from graphc.signatures import passing
 from graphc.source_lines import display_path
 from graphc.trace import frozen
 from graphc.trace.branches import if_exp, if_stmt
@@ -37,6 +38,7 @@ from graphc.trace.items import item_at
 from graphc.trace.loops import for_stmt, while_stmt
 from graphc.trace.mathematics import MATH
 from graphc.trace.mentioned import bound_call, defines
+from graphc.trace.patterns import is_mapping, is_of, is_sequence, part_of, rest_of, starred
 from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item, set_nested, sized
 from graphc.trace.simplify import simplified
 from graphc.trace.sizes import arithmetic
@@ -127,7 +129,8 @@ def _malt() -> Any:
 def _convert(function: types.FunctionType) -> Callable[..., Any]:
     transpiler, context, _ = _malt()
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        # Of the function itself, not of what `functools.wraps` has made it look like.
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function.__code__))).body[0]
     except (OSError, SyntaxError):
         # Typed at a prompt: run as it is; a condition on a traced tensor then says that it cannot be decided.
         return function
@@ -188,6 +191,8 @@ def converted_call(
     return converted(f, (*args, *kwargs.values()))(*args, **kwargs)
 
 
+passing.add(converted_call.__code__)
+
 _BUILT_IN: dict[Any, Callable[..., Any]] = {
     **BUILT_IN,
     **MATH,
@@ -205,4 +210,5 @@ _BUILT_IN: dict[Any, Callable[..., Any]] = {
 _HOOKS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, changed,
     unzipped, nested, displayed, ticking, print_, raising, caught, handled, is_, read, sized, comprehended, arithmetic, item_at,
+    is_sequence, starred, is_mapping, rest_of, is_of, part_of,
 )  # fmt: skip

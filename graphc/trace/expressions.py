@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial, reduce
 from typing import Any
 
@@ -135,6 +135,8 @@ def _extreme(plain: Callable[..., Any], before: Callable[[Any, Any], Any]) -> Ca
     """`max` or `min`: the first of those that are `before` all others; of a tensor with one axis its largest element."""
 
     def extreme(*items: Any, **options: Any) -> Any:
+        if len(items) == 1 and isinstance(items[0], Iterator):
+            items = (list(items[0]),)  # Looked at more than once.
         if len(items) == 1 and isinstance(items[0], Tensor) and items[0].ndim == 1 and not options:
             return getattr(items[0], plain.__name__)() if is_traced(items[0]) else plain(items[0])
         counted = stacked(items[0]) if len(items) == 1 and not options else None

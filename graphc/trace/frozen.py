@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from graphc.attached import attached
 from graphc.errors import Loc
 from graphc.nn.cell.cell import Cell
 from graphc.source_lines import display_path
+from graphc.trace import lasting
 from graphc.trace.mentioned import called, is_users
 
 _MEMBERS = ("LOAD_ATTR", "LOAD_METHOD")
@@ -51,8 +52,15 @@ _CONTAINERS = (list, dict, set, deque)
 _RANDOM = (random.Random, np.random.RandomState, np.random.Generator)
 _ITEMS = ("STORE_SUBSCR", "STORE_SLICE")
 _NOTHING = object()
-#: A function, and how to get what it is a method of.
-_Named = tuple[FunctionType, Callable[[], Any]]
+
+
+class _Looked(NamedTuple):
+    """What is known of a function: the user's functions that it names, and how to get what each is a method of; the names that it
+    has for containers of which it was said that it changes them.
+    """
+
+    named: list[tuple[FunctionType, Callable[[], Any]]]
+    changed: frozenset[str]
 
 
 def notice(fn: Callable[..., Any]) -> None:
@@ -64,17 +72,21 @@ def notice(fn: Callable[..., Any]) -> None:
         if id(function) in seen or not isinstance(function, FunctionType) or not is_users(function):
             continue
         seen.add(id(function))
-        named: list[_Named] = attached(function, "looked at", partial(_looked, function, owner))
-        stack += [(each, holder()) for each, holder in named]
+        looked: _Looked = attached(function, "looked at", partial(_looked, function, owner))
+        lasting.look(function, owner, looked.changed)
+        stack += [(each, holder()) for each, holder in looked.named]
 
 
-def _looked(function: FunctionType, owner: Any) -> list[_Named]:
-    """Say it of one function; the user's functions that it names, with what they are methods of."""
+def _looked(function: FunctionType, owner: Any) -> _Looked:
+    """Say it of one function."""
     code = function.__code__
-    for line, what, help in _found(function, owner):
+    changed: set[str] = set()
+    for line, what, help, name in _found(function, owner):
         once(f"{what} once, when the Cell is compiled, not at every step", loc=_loc(code, line), help=help)
+        changed.add(name)
     later = _called_back(function, owner)
-    return [(named, _weak(holder)) for named, holder in called(function, owner) if id(named) not in later]
+    named = [(each, _weak(holder)) for each, holder in called(function, owner) if id(each) not in later]
+    return _Looked(named, frozenset(changed))
 
 
 def _called_back(function: FunctionType, owner: Any) -> set[int]:
@@ -111,16 +123,18 @@ _GIVE = "give it to the step as a tensor"
 _STATE = "keep what changes in a Parameter, or return it"
 
 
-def _found(function: FunctionType, owner: Any) -> Iterator[tuple[int, str, str]]:
-    """(line, what happens, what to do instead)."""
+def _found(function: FunctionType, owner: Any) -> Iterator[tuple[int, str, str, str]]:
+    """(line, what happens, what to do instead, the name of what is changed)."""
     instructions = list(dis.get_instructions(function.__code__))
     line = function.__code__.co_firstlineno
     for i, instruction in enumerate(instructions):
         line = (instruction.positions.lineno if instruction.positions else None) or line
         if instruction.opname == "STORE_GLOBAL":
-            yield line, f"the global {instruction.argval} is set", _STATE
-        elif instruction.opname in _ITEMS and _stores_outside(function, owner, _target(instructions[:i]), instruction):
-            yield line, "an item of an object that outlives the call is set", _STATE
+            yield line, f"the global {instruction.argval} is set", _STATE, str(instruction.argval)
+        elif instruction.opname in _ITEMS:
+            stored = _stored_outside(function, owner, _target(instructions[:i]), instruction)
+            if stored:
+                yield line, "an item of an object that outlives the call is set", _STATE, stored
         chain = _chain(instructions, i)
         if len(chain) < 2:
             continue
@@ -128,11 +142,11 @@ def _found(function: FunctionType, owner: Any) -> Iterator[tuple[int, str, str]]
         name = ".".join(chain)
         if holder is random or holder is np.random or isinstance(holder, _RANDOM):
             if callable(getattr(holder, member, None)) and not isinstance(getattr(holder, member), type):
-                yield line, f"{name} is called", _DRAW
+                yield line, f"{name} is called", _DRAW, name
         elif holder is time or (_is_a_clock(holder) and member in ("now", "utcnow", "today")):
-            yield line, f"{name} is called", _GIVE
+            yield line, f"{name} is called", _GIVE, name
         elif isinstance(holder, _CONTAINERS) and member in _CHANGING:
-            yield line, f"{name} is called", _STATE
+            yield line, f"{name} is called", _STATE, ".".join(chain[:-1])
 
 
 def _is_a_clock(holder: Any) -> bool:
@@ -192,9 +206,9 @@ def _reads(instruction: dis.Instruction) -> bool:
     return instruction.opname in ("BINARY_SUBSCR", "BINARY_SLICE")
 
 
-def _stores_outside(function: FunctionType, owner: Any, before: list[dis.Instruction], store: dis.Instruction) -> bool:
-    """Whether `x[k] = v` has an x that is a container from outside: the key, or each bound of a slice, is one instruction, and
-    x ends right before it.
+def _stored_outside(function: FunctionType, owner: Any, before: list[dis.Instruction], store: dis.Instruction) -> str:
+    """The name of the x of `x[k] = v`, if it is a container from outside, else "": the key, or each bound of a slice, is one
+    instruction, and x ends right before it.
     """
     sliced = bool(before) and before[-1].opname == "BUILD_SLICE"
     keys = 2 if store.opname == "STORE_SLICE" else int(before[-1].arg or 0) + 1 if sliced else 1
@@ -202,5 +216,5 @@ def _stores_outside(function: FunctionType, owner: Any, before: list[dis.Instruc
         chain = _chain(before, i)
         if chain and len(before) - i - len(chain) == keys:
             value = _value(function, owner, chain)
-            return isinstance(value, (*_CONTAINERS, np.ndarray))
-    return False
+            return ".".join(chain) if isinstance(value, (*_CONTAINERS, np.ndarray)) else ""
+    return ""

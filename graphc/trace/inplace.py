@@ -120,7 +120,7 @@ def refuse_setters(names: Iterable[str], around: Any) -> None:
 def refuse_kept(changed: Collection[Any], items: Any) -> None:
     """TraceError GC124 where an item of a list is a list or dict that is changed afterwards, as a later turn of a loop does."""
     held = {id(x) for x in changed if is_owned(x)}
-    if held and _holds(items, held):
+    if held and holds(items, held):
         raise TraceError(
             "a list or dict that each turn changes is put into a list, which would hold the same one many times",
             code="GC124",
@@ -129,12 +129,13 @@ def refuse_kept(changed: Collection[Any], items: Any) -> None:
         )
 
 
-def _holds(items: Any, objects: Collection[int]) -> bool:
+def holds(items: Any, objects: Collection[int]) -> bool:
+    """Whether a nest of containers has one of these ids."""
     if id(items) in objects:
         return True
     if isinstance(items, dict):
-        return any(_holds(x, objects) for x in items.values())
-    return isinstance(items, (tuple, list)) and any(_holds(x, objects) for x in iter_of(items))
+        return any(holds(x, objects) for x in items.values())
+    return isinstance(items, (tuple, list)) and any(holds(x, objects) for x in iter_of(items))
 
 
 def iter_of(items: Any) -> Iterator[Any]:
@@ -190,13 +191,13 @@ def unchanged(
 
     def run(*args: Any) -> Any:
         ours = {id(x) for each in kept if is_owned(each) for x in (each, *_opened(each))}
-        found = [(n, x) for n, x in _reached("", (part, args), _DEPTH, set()) if id(x) not in ours]
+        found = [(n, x) for n, x in reached("", (part, args), set()) if id(x) not in ours]
         copies = {id(x): y for x, y in zip(entry, kept, strict=False) if is_owned(x)}
-        before = [_items(x) for _, x in found]
+        before = [items_of(x) for _, x in found]
         result = part(*args)
         reset()
         for (name, held), items in zip(found, before, strict=True):
-            if not all(_is_unchanged(x, items) for x in (held, copies.get(id(held), held))):
+            if not all(is_unchanged(x, items) for x in (held, copies.get(id(held), held))):
                 raise TraceError(
                     f"{name} is changed in place under a condition that is known only when the step runs",
                     code="GC124",
@@ -212,12 +213,12 @@ def _opened(x: Any) -> Iterable[Any]:
     return x.values() if isinstance(x, Opened) else ()
 
 
-def _is_unchanged(held: Any, items: list[Any]) -> bool:
-    now = _items(held)
+def is_unchanged(held: Any, items: list[Any]) -> bool:
+    now = items_of(held)
     return len(now) == len(items) and all(map(alike.same_object, now, items))
 
 
-def _reached(name: str, value: Any, depth: int, seen: set[int]) -> Iterator[tuple[str, Any]]:
+def reached(name: str, value: Any, seen: set[int], depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
     """What can be changed in place of all that a value holds, or a function reaches by its variables, with the name that it
     has there; also through functions inside it.
     """
@@ -242,7 +243,7 @@ def _reached(name: str, value: Any, depth: int, seen: set[int]) -> Iterator[tupl
         depth -= bool(name)
     for part, x in held:
         if type(x) not in _ATOMS:
-            yield from _reached(part, x, depth, seen)
+            yield from reached(part, x, seen, depth)
 
 
 def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -288,7 +289,7 @@ def _is_users(kind: type) -> bool:
     return is_users_file(file)
 
 
-def _items(value: Any) -> list[Any]:
+def items_of(value: Any) -> list[Any]:
     """What differs once something has been changed in place."""
     if isinstance(value, dict):
         return [x for pair in value.items() for x in pair]
@@ -332,6 +333,17 @@ def refuse_leaks(cell: Cell, recorder: GraphRecorder) -> None:
                         loc=_line(handle),
                         help="return it from construct, or assign it to a Parameter",
                     )
+
+
+def opened(recorder: GraphRecorder) -> Callable[[Any], dict[str, Any] | None]:
+    """What tells the attributes of an object of the user's that a trace has put tensors into, None of others."""
+
+    def attributes(value: Any) -> dict[str, Any] | None:
+        if isinstance(value, (Cell, type, types.ModuleType)) or not _is_users(type(value)):
+            return None
+        return _attributes(value) if _leak("", value, recorder, _DEPTH, set()) is not None else None
+
+    return attributes
 
 
 def _line(handle: Any) -> Loc | None:

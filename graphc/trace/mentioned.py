@@ -113,10 +113,12 @@ def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.
     _, loaded = mentioned(function.__code__)
     names = _asked_for(function.__code__)
     cells = [c.cell_contents for c in function.__closure__ or () if _is_filled(c)]
-    read = [*(function.__globals__[n] for n in loaded if n in function.__globals__), *cells]
-    around: list[Any] = [*map(behind, read)]
-    yield from _functions((value, None) for value in around)
-    level: list[Any] = [instance, *around]
+    read = [behind(function.__globals__[n]) for n in loaded if n in function.__globals__]
+    closed = [*map(behind, cells)]
+    yield from _functions((value, None) for value in read)
+    # What a decorator of a method has around it may be the method.
+    yield from _functions((value, instance) for value in closed)
+    level: list[Any] = [instance, *read, *closed]
     for _ in range(2):
         held = [(value, holder) for holder in level for value in _held(holder, names)]
         yield from _functions(held)

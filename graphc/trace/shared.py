@@ -79,10 +79,36 @@ def _own(function: ast.FunctionDef, inside: list[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _mark(function: ast.FunctionDef, names: list[str]) -> None:
-    """Let each block of a function seem to change these names."""
+    """Let each block of a function seem to change these names, and what comes behind a statement that may leave the block: malt
+    makes a block of that.
+    """
     if not names:
         return
     for node in [n for n in _own(function, []) if isinstance(n, (ast.If, ast.For, ast.While))]:
         for block in (node.body, node.orelse):
             if block and not is_look(node):
-                block.insert(0, located(looked_at(names, changed=True), node))
+                block[:] = [_look(names, node), *_behind_leaving(block, names)]
+    function.body = _behind_leaving(function.body, names)
+
+
+def _behind_leaving(block: list[ast.stmt], names: list[str]) -> list[ast.stmt]:
+    """The statements of a block, with a look behind each that may leave it."""
+    made: list[ast.stmt] = []
+    for statement in block:
+        made.append(statement)
+        if statement is not block[-1] and _may_leave(statement):
+            made.append(_look(names, statement))
+    return made
+
+
+def _look(names: list[str], near: ast.AST) -> ast.stmt:
+    return located(looked_at(names, changed=True), near)
+
+
+def _may_leave(statement: ast.AST) -> bool:
+    """Whether a `break`, `continue` or `return` is in a compound statement, but for those of functions inside."""
+    return any(
+        not isinstance(inner, _LATER)
+        and (isinstance(inner, (ast.Break, ast.Continue, ast.Return)) or _may_leave(inner))
+        for inner in ast.iter_child_nodes(statement)
+    )

@@ -20,12 +20,12 @@ from typing import Any
 from graphc.errors import Loc, TraceError
 from graphc.source_lines import display_path
 from graphc.trace import handled
+from graphc.trace.patterns import ALWAYS, Named, fits
 from graphc.trace.rewrite import located
 from graphc.trace.shared import with_shared
 
 _LOOPS = (ast.While, ast.For)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_ALWAYS = ast.Constant(True)
 
 
 def simplified(function: ast.AST) -> ast.AST:
@@ -93,7 +93,7 @@ class _Simplifier(ast.NodeTransformer):
             marking = _Breaks(complete)
             node.body = marking.block(node.body)
             if marking.found:
-                before = located(_assigned(complete, _ALWAYS), node)
+                before = located(_assigned(complete, ALWAYS), node)
                 made = [before, node, located(ast.If(test=_read(complete), body=orelse, orelse=[]), node)]
             else:
                 made = [node, *orelse]
@@ -111,12 +111,12 @@ class _Simplifier(ast.NodeTransformer):
         subject = self._name("subject")
         rest: list[ast.stmt] = []
         for case in reversed(node.cases):
-            test, names = _pattern(case.pattern, subject)
-            body: list[ast.stmt] = [*(_assigned(n, _read(subject)) for n in names), *case.body]
+            test, given = fits(case.pattern, _read(subject))
+            body: list[ast.stmt] = [*(_assigned(n, value) for n, value in given), *case.body]
             if case.guard is not None:
-                guard: ast.expr = _Renamed(names, subject).visit(case.guard)
-                test = guard if test is _ALWAYS else ast.BoolOp(op=ast.And(), values=[test, guard])
-            rest = body if test is _ALWAYS else [ast.If(test=test, body=body, orelse=rest)]
+                guard: ast.expr = Named(given).visit(case.guard)
+                test = guard if test is ALWAYS else ast.BoolOp(op=ast.And(), values=[test, guard])
+            rest = body if test is ALWAYS else [ast.If(test=test, body=body, orelse=rest)]
         made = [_assigned(subject, node.subject), *rest]
         return [located(statement, node) for statement in made]
 
@@ -259,38 +259,6 @@ class _Breaks(ast.NodeTransformer):
             self.found = True
             return [located(_assigned(self._complete, ast.Constant(False)), node), node]
         return self.generic_visit(node)
-
-
-class _Renamed(ast.NodeTransformer):
-    """A guard, which reads the subject where the pattern has given it names."""
-
-    def __init__(self, names: list[str], subject: str) -> None:
-        self._names = names
-        self._subject = subject
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return _read(self._subject) if node.id in self._names else node
-
-
-def _pattern(pattern: ast.pattern, subject: str) -> tuple[ast.expr, list[str]]:
-    """What decides whether a pattern fits, _ALWAYS for what always does, and the names that it gives to the subject."""
-    if isinstance(pattern, ast.MatchValue):
-        return ast.Compare(left=_read(subject), ops=[ast.Eq()], comparators=[pattern.value]), []
-    if isinstance(pattern, ast.MatchSingleton):
-        return ast.Compare(left=_read(subject), ops=[ast.Is()], comparators=[ast.Constant(pattern.value)]), []
-    if isinstance(pattern, ast.MatchAs):
-        own = [pattern.name] if pattern.name is not None else []
-        test, names = (_ALWAYS, []) if pattern.pattern is None else _pattern(pattern.pattern, subject)
-        return test, names + own
-    if isinstance(pattern, ast.MatchOr):
-        parts = [_pattern(p, subject) for p in pattern.patterns]
-        if not any(names for _, names in parts):
-            tests = [test for test, _ in parts]
-            return _ALWAYS if _ALWAYS in tests else ast.BoolOp(op=ast.Or(), values=tests), []
-    if isinstance(pattern, ast.MatchClass) and not (pattern.patterns or pattern.kwd_attrs):
-        call = ast.Call(func=ast.Name("isinstance", ast.Load()), args=[_read(subject), pattern.cls], keywords=[])
-        return call, []
-    raise _refusal(pattern, f"the pattern `{ast.unparse(pattern)}`", "write it with `if`, isinstance and indices")
 
 
 def _read(name: str) -> ast.Name:

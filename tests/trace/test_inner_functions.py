@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 import graphc
-from graphc import GRAPH_MODE, PYNATIVE_MODE, Tensor
+from graphc import GRAPH_MODE, PYNATIVE_MODE, Tensor, nn
 from tests.trace.likewise import SAMPLES, outcome, refuses
 
 
@@ -254,3 +256,45 @@ def test_gradients_pass_by_items_at_numbers():
 
     made = graphc.jit(graphc.grad(chosen))
     assert [made(Tensor([v])).asnumpy().tolist() for v in (2.0, -2.0)] == [[12.0], [-4.0]]
+
+
+def as_it_is(method):
+    @functools.wraps(method)
+    def call(self, *args):
+        return method(self, *args)
+
+    return call
+
+
+def scaled(by):
+    def decorate(function):
+        def call(*args):
+            return function(*args) * by
+
+        return call
+
+    return decorate
+
+
+class Decorated(nn.Cell):
+    def branching(self, x):
+        return x * 2 if x.sum() > 0 else x - 2
+
+    @as_it_is
+    def through(self, x):
+        return self.branching(x)
+
+    @as_it_is
+    def looping(self, x):
+        while x.sum() < 5:
+            x = x + 1
+        return x
+
+    @scaled(3)
+    def construct(self, x):
+        return self.through(self.looping(x))
+
+
+def test_decorators_of_methods():
+    for sample, expected in (([1.0, 2.0], [12.0, 18.0]), ([5.0, 5.0], [30.0, 30.0])):
+        assert Decorated()(Tensor(sample)).asnumpy().tolist() == expected

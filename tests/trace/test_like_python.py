@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import GRAPH_MODE, PYNATIVE_MODE, Tensor, ops
+from graphc import GRAPH_MODE, PYNATIVE_MODE, Parameter, Tensor, ops
 from tests.trace.likewise import SAMPLES, outcome, refuses
 
 
@@ -114,6 +114,8 @@ def built_in(self, x):
         max(y, z),
         min(x),
         max(y * 0.5, z),
+        max(v * 2 for v in (y, z)),
+        min(len(v) for v in ("ab", "c")),
         int(y),
         float(z),
         bool(y),
@@ -179,6 +181,28 @@ def outer_name(self, x):
 
     grow()
     return x * k
+
+
+def outer_name_behind_jumps(self, x):
+    k, w = 1 if x.sum() > 2 else 3, 0
+
+    def grow(by):
+        nonlocal k
+        k += by
+
+    while w < 2:
+        w += 1
+        if k > 2:
+            break
+        grow(2)
+    for i in range(3):
+        if x.max() < i:
+            continue
+        grow(1)
+    if x.min() > 0:
+        return x, k
+    grow(100)
+    return x * k, k
 
 
 def inner_functions_return(self, x):
@@ -247,11 +271,21 @@ def items_of_tensors(self, x):
     return x * n, k, total, several, k + n, total / 2
 
 
+def contents_set(self, x):
+    for i in range(2):
+        self.n.set_data(Tensor(i + 1))
+    if x.sum() > 0:
+        self.p.set_data(Tensor([5.0, 6.0]))
+    else:
+        self.p.set_data(x * 3)
+    return self.p * self.n
+
+
 BODIES = [
-    items_of_tensors,
+    items_of_tensors, contents_set,
     written_only_where_it_counts, chain, numbers_in_tests, ternaries, numbers, operators_of_numbers, returns, after_a_break,
     a_tensor_counts_from_a_number, built_in,
-    chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
+    chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name, outer_name_behind_jumps,
     inner_functions_return, leaves_a_loop_by_return, names_given_in_tests, several_targets,
 ]  # fmt: skip
 
@@ -345,6 +379,11 @@ def looked_up(self, x):
     return {2: x}.get(k, -x)
 
 
+def makes_a_parameter(self, x):
+    w = Parameter(Tensor([1.0, 2.0]), name="w")
+    return x * w if x.sum() > 0 else x
+
+
 def member(self, x):
     k = 2 if x.sum() > 0 else 3
     return x * len({k, 2})
@@ -357,6 +396,7 @@ def member(self, x):
             (body, TypeError, "a number that a tensor decides is a key of a dict or set")
             for body in (looked_up, member)
         ),
+        (makes_a_parameter, graphc.TraceError, "a Parameter is made inside construct"),
         (strings, TypeError, "'positive' if the condition holds and the Python value 'negative' if not"),
         (loses, TypeError, "different shapes or dtypes"),
         (several, ValueError, "a condition must be one element, this one is f32[2]"),

@@ -45,6 +45,27 @@ def test_a_tensor_decides_when_the_step_runs(capsys):
     assert net.calls.asnumpy() == 6
 
 
+class Refused(ValueError):
+    def __init__(self, what, code):
+        super().__init__(f"refused: {what}")
+        self.code = code
+
+
+def test_exceptions_with_constructors_of_their_own():
+    def guarded(x):
+        if x.sum() > 10:
+            raise Refused("the sum", code=7) from KeyError("sum")
+        return x * 2
+
+    step = graphc.jit(guarded)
+    for _ in range(2):
+        with pytest.raises(Refused) as caught:
+            step(tensor(20, 1))
+        assert (str(caught.value), caught.value.code) == ("refused: the sum", 7)
+        assert isinstance(caught.value.__cause__, KeyError)
+        assert step(tensor(1, 2)).asnumpy().tolist() == [2, 4]
+
+
 def test_python_decides_when_the_cell_is_compiled():
     with pytest.raises(ValueError, match="at most 1 elements, got 2"):
         graphc.compile(Guarded(), tensor(1, 2), limit=1)

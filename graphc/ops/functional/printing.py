@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -165,7 +166,18 @@ class PrintLog(Parameter):
             sys.stdout.write("\n".join(lines) + "\n")
             sys.stdout.flush()
         if raised is not None:
-            raise copy.copy(raised)  # The next run may raise it again.
+            raise _again(raised)  # The next run may raise it again.
+
+
+def _again(error: Exception) -> Exception:
+    """A copy of an exception. Its class may have a constructor that takes something else than `args`, and is not called."""
+    if not isinstance(type(error).__init__, FunctionType):
+        made = copy.copy(error)
+    else:
+        made = type(error).__new__(type(error), *error.args)
+        made.__dict__.update(error.__dict__)
+    made.__cause__, made.__suppress_context__ = error.__cause__, error.__suppress_context__
+    return made
 
 
 def _from_words(words: Array, type: TensorType) -> Array:

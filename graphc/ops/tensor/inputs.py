@@ -10,7 +10,7 @@ from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops.tensor.arrays import native, require_dtype
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Tensor
-from graphc.ops.tensor.tree import is_named
+from graphc.ops.tensor.tree import is_named, with_items
 
 
 def as_inputs(tree: Any) -> Any:
@@ -26,8 +26,9 @@ def as_inputs(tree: Any) -> Any:
             loc=user_loc(),
         )
     if isinstance(tree, dict):
-        items = ((k, as_inputs(v)) for k, v in tree.items())
-        return type(tree)(items) if isinstance(tree, NESTS) else dict(items)
+        if type(tree) is not dict and not isinstance(tree, NESTS):
+            return with_items(tree, map(as_inputs, tree.values()))
+        return type(tree)((k, as_inputs(v)) for k, v in tree.items())
     if isinstance(tree, (tuple, list)):
         made = map(as_inputs, tree)
         if is_named(tree):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from graphc.attached import KEY
 from graphc.ops.tensor.deferred import Stacked
 from graphc.ops.tensor.mutable import MutableDict, MutableList, MutableTuple
 from graphc.ops.tensor.rows import RowTensor
@@ -27,9 +29,10 @@ class Fixed(NamedTuple):
 class Nest(NamedTuple):
     """A container: its type ("tuple", "list", "dict", "mutable tuple", ...), keys of a dict, and the structures inside.
 
-    A named tuple has its class in place of keys, a RowTensor ("rows") its shape and whether it is merged, a COOTensor or a
-    CSRTensor ("sparse") its class and shape; a list of as many items as only the run tells ("stacked") its class, the structure
-    of an item, and which of its tensors are numbers.
+    A named tuple has its class in place of keys; a dict of another class ("mapping") its class, its keys, and the names of its
+    attributes, of those that are its items last; an object ("object") its class and these names; a RowTensor ("rows") its shape
+    and whether it is merged; a COOTensor or a CSRTensor ("sparse") its class and shape; a list of as many items as only the run
+    tells ("stacked") its class, the structure of an item, and which of its tensors are numbers.
     """
 
     kind: str
@@ -44,10 +47,16 @@ _MUTABLE = {MutableTuple: "mutable tuple", MutableList: "mutable list", MutableD
 _MAKERS = {"tuple": tuple, "list": list, "dict": dict, **{kind: maker for maker, kind in _MUTABLE.items()}}
 
 
-def flatten(tree: Any, leaves: list[Tensor] | None = None, whole: bool = False) -> tuple[list[Tensor], Structure]:
+def flatten(
+    tree: Any,
+    leaves: list[Tensor] | None = None,
+    whole: bool = False,
+    opened: Callable[[Any], dict[str, Any] | None] | None = None,
+) -> tuple[list[Tensor], Structure]:
     """The tensors of a nest in order, and its structure. Everything that is no container or tensor is part of the structure.
 
-    A RowTensor is a container of its parts, or, if `whole`, a tensor.
+    A RowTensor is a container of its parts, or, if `whole`, a tensor. opened: the attributes of an object that is a container of
+    them, None for others.
     """
     leaves = [] if leaves is None else leaves
     if isinstance(tree, RowTensor) and not whole:
@@ -57,20 +66,30 @@ def flatten(tree: Any, leaves: list[Tensor] | None = None, whole: bool = False) 
         leaves.append(tree)
         return leaves, Leaf(len(leaves) - 1)
     if isinstance(tree, (tuple, list)):
-        items = tuple(flatten(x, leaves, whole)[1] for x in tree)
+        items = tuple(flatten(x, leaves, whole, opened)[1] for x in tree)
         if is_named(tree):
             return leaves, Nest("named tuple", (type(tree),), items)
         return leaves, Nest(_MUTABLE.get(type(tree), "tuple" if isinstance(tree, tuple) else "list"), (), items)
     if isinstance(tree, Sparse):
-        items = tuple(flatten(x, leaves, whole)[1] for x in tree.parts)
+        items = tuple(flatten(x, leaves, whole, opened)[1] for x in tree.parts)
         return leaves, Nest("sparse", (type(tree), tree.shape), items)
     if isinstance(tree, Stacked):
         items = tuple(flatten(x, leaves)[1] for x in tree.rows)
         return leaves, Nest("stacked", (type(tree), tree.structure, tree.numbers), items)
+    if isinstance(tree, dict) and type(tree) is not dict and type(tree) not in _MUTABLE:
+        own, shared = _attributes(tree)
+        items = tuple(flatten(x, leaves, whole, opened)[1] for x in (*tree.values(), *own.values()))
+        return leaves, Nest("mapping", (type(tree), tuple(tree), tuple(own), shared), items)
     if isinstance(tree, dict):
         return leaves, Nest(
-            _MUTABLE.get(type(tree), "dict"), tuple(tree), tuple(flatten(x, leaves, whole)[1] for x in tree.values())
+            _MUTABLE.get(type(tree), "dict"),
+            tuple(tree),
+            tuple(flatten(x, leaves, whole, opened)[1] for x in tree.values()),
         )
+    held = opened(tree) if opened is not None else None
+    if held is not None:
+        items = tuple(flatten(x, leaves, whole, opened)[1] for x in held.values())
+        return leaves, Nest("object", (type(tree), tuple(held)), items)
     return leaves, Fixed(tree)
 
 
@@ -92,6 +111,11 @@ def unflatten(structure: Structure, leaves: list[Any] | tuple[Any, ...]) -> Any:
         return structure.keys[0].of(items, structure.keys[1])
     if structure.kind == "named tuple":
         return structure.keys[0](*items)
+    if structure.kind == "mapping":
+        return _mapping(items, *structure.keys)
+    if structure.kind == "object":
+        kind, names = structure.keys
+        return _with(object.__new__(kind), names, items)
     if structure.kind == "stacked":
         return _listed(items, *structure.keys)
     make: Any = _MAKERS[structure.kind]
@@ -141,6 +165,38 @@ def _rows(indices: Any, values: Any, shape: tuple[int, ...], is_merged: bool) ->
         return indices, values
     made = RowTensor(indices, values, shape)
     made.is_merged = is_merged
+    return made
+
+
+def with_items(tree: dict[Any, Any], values: Iterable[Any]) -> Any:
+    """A dict of the same class, with the same keys and attributes, and other items."""
+    own, shared = _attributes(tree)
+    return _mapping([*values, *own.values()], type(tree), tuple(tree), tuple(own), shared)
+
+
+def _attributes(tree: dict[Any, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The attributes of a dict of another class; the names of those that are its items under the same keys, left out of these."""
+    held = {n: x for n, x in getattr(tree, "__dict__", {}).items() if n != KEY}
+    shared = tuple(n for n, x in held.items() if n in tree and tree[n] is x)
+    own = {n: x for n, x in held.items() if n not in shared}
+    return {**own, "default_factory": tree.default_factory} if isinstance(tree, defaultdict) else own, shared
+
+
+def _mapping(
+    items: list[Any], kind: type[dict[Any, Any]], keys: tuple[Any, ...], names: tuple[str, ...], shared: tuple[str, ...]
+) -> Any:
+    made = kind.__new__(kind)
+    put = OrderedDict.__setitem__ if issubclass(kind, OrderedDict) else dict.__setitem__
+    for key, value in zip(keys, items, strict=False):
+        put(made, key, value)
+    _with(made, names, items[len(keys) :])
+    return _with(made, shared, [made[n] for n in shared])
+
+
+def _with(made: Any, names: tuple[str, ...], values: list[Any]) -> Any:
+    """An object with these attributes, past whatever its class makes of setting one."""
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(made, name, value)
     return made
 
 
