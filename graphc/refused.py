@@ -15,6 +15,7 @@ from graphc.suggest import nearest_argument, question
 _DEPTH = 4
 _TENSORS = "a tuple or list of Tensors"
 _ARRAY = "Tensor(array) makes a tensor of a NumPy array"
+_NOTHING = "a construct or function without `return` gives None"
 #: How Python and NumPy name the type of what they can make nothing of.
 _NAMED = (
     re.compile(r"'([\w.]+)' object"),
@@ -79,7 +80,7 @@ def refuse_kind(
             raise ArgumentTypeError(
                 f"{name}: {parameter} must be {wanted}, got {_shown(value, wanted)}",
                 loc=user_loc(),
-                help=_ARRAY if _is_numpys(value, "ndarray") else None,
+                help=_NOTHING if value is None else _ARRAY if _is_numpys(value, "ndarray") else None,
             ) from None
     types = ", ".join(str(x.tensor_type) for x in given.values() if _is_tensor(x))
     if isinstance(error, IndexError) and types:

@@ -373,7 +373,11 @@ class Tensor(Operators, Methods):
         if self._array is None or self._is_state():
             raise undecided(self.tensor_type)
         if self._array.size != 1:
-            raise ArgumentValueError(f"the truth value of {self._array.size} elements is ambiguous", loc=user_loc())
+            raise ArgumentValueError(
+                f"the truth value of {self._array.size} elements is ambiguous",
+                loc=user_loc(),
+                help="(...).any() or (...).all() makes one of them; `x is None` asks whether there is a tensor",
+            )
         return bool(self._array.item())
 
     def __repr__(self) -> str:
