@@ -87,6 +87,22 @@ _ARGUMENTS = (
 )
 
 
+#: Where None came from, mostly.
+NOTHING = "a construct or function without `return` gives None"
+
+
+def as_operand(x: object) -> str | None:
+    """How to come from something that is no operand to one."""
+    if isinstance(x, (list, tuple)):
+        numbers = all(isinstance(item, (bool, int, float, list, tuple)) for item in x)
+        return (
+            "make a tensor of it: Tensor(...)"
+            if numbers
+            else f"take one of its {len(x)} items, such as the first: x[0]"
+        )
+    return NOTHING if x is None else f"make a tensor of it: Tensor({x!r})" if isinstance(x, complex) else None
+
+
 def distance(a: str, b: str, most: int) -> int:
     """How many letters are to be added, dropped, changed or swapped with their neighbours; `most` + 1 for more than that."""
     if abs(len(a) - len(b)) > most:

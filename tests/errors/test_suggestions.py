@@ -12,6 +12,7 @@ from graphc import Parameter, Tensor, nn, ops
 from graphc.errors import GraphcError, GraphcWarning
 from graphc.paths import MODULES
 from graphc.suggest import FOREIGN, distance, nearest
+from tests.errors.messages import X
 
 KNOWN = {"ops": ops.__all__, "nn": nn.__all__, "graphc": dir(graphc), "modules": list(MODULES)}
 
@@ -87,6 +88,9 @@ def test_the_table_names_what_there_is():
         (lambda net, optimizer: Tensor(1, "flaot32"), "did you mean float32?"),
         (lambda net, optimizer: net(inputs=Tensor(1.0)), None),
         (lambda net, optimizer: ops.concat(Tensor([1, 2]), 0), "concat((x, y), axis)"),
+        (lambda net, optimizer: net([[1.0, 2.0]]), "make a tensor of it: Tensor(...)"),
+        (lambda net, optimizer: net((Tensor(X), Tensor(X))), "take one of its 2 items, such as the first: x[0]"),
+        (lambda net, optimizer: net(None), "without `return` gives None"),
         (lambda net, optimizer: graphc.grad(net, net.trainable_params()), "weights=net.trainable_params()"),
         (lambda net, optimizer: ops.cross_entropy(None, Tensor([1])), "without `return` gives None"),
     ],

@@ -347,7 +347,23 @@ def test_a_step_that_computes_nothing(browser, tmp_path):
     opened(browser, compiled(Same(), np.ones(3, np.float32)).page(tmp_path / "same.html"))
     assert browser.run("document.querySelector('.rows').textContent") == "Nothing is computed: what goes in comes out."
     assert browser.run("document.getElementById('facts').textContent").startswith("1 node1 kernel call")
-    press(browser, "ArrowDown", "ArrowUp", "ArrowRight", "Enter", "g", "u", "e", "c", "t", "m", "ArrowRight", "p", "]", "s")
+    press(
+        browser,
+        "ArrowDown",
+        "ArrowUp",
+        "ArrowRight",
+        "Enter",
+        "g",
+        "u",
+        "e",
+        "c",
+        "t",
+        "m",
+        "ArrowRight",
+        "p",
+        "]",
+        "s",
+    )
     assert "1 node traced, 1 in the end" in panel(browser)
 
 
