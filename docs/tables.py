@@ -1,6 +1,6 @@
 """Writes the generated tables of the documentation: `python docs/tables.py`. A test checks that they are up to date.
 
-A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; the list of a long page's sections has the name `contents`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import inspect
 import pkgutil
 import re
 import sys
+import textwrap
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -186,10 +187,29 @@ PAGES = {
 }
 
 
+def anchor(heading: str) -> str:
+    """By which a heading is linked to, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def headings(text: str, marks: str = "##") -> list[str]:
+    """The headings of a page that begin with such marks; `#+` for all."""
+    return re.findall(
+        rf"^{marks} (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
+
+
+def contents(text: str) -> list[str]:
+    """Links to the sections of a page, some in a line."""
+    return textwrap.wrap(
+        " · ".join(f"[{h.replace(' ', chr(160))}](#{anchor(h)})" for h in headings(text)), 125, break_on_hyphens=False
+    )
+
+
 def fill(text: str, name: str) -> str:
     """A page's text with the table of that name as it should be."""
     pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(\n<!-- end {name} -->)", re.DOTALL)
-    table = "\n".join(TABLES[name]())
+    table = "\n".join(contents(text) if name == "contents" else TABLES[name]()).replace(chr(160), " ")
     filled, count = pattern.subn(lambda m: f"{m[1]}{table}{m[2]}", text)
     if count != 1:
         raise ValueError(f"the page has {count} places for table {name!r}, expected one")
@@ -199,7 +219,8 @@ def fill(text: str, name: str) -> str:
 def main() -> int:
     """Rewrite the pages. Returns 1 if any changed, as pre-commit expects."""
     changed = False
-    for name, page in PAGES.items():
+    long = [("contents", page.name) for page in DOCS.glob("*.md") if "<!-- begin contents -->" in page.read_text()]
+    for name, page in (*PAGES.items(), *long):
         path = DOCS / page
         before = path.read_text()
         after = fill(before, name)

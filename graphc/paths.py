@@ -16,11 +16,11 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from graphc import suggest
-from graphc.errors import TraceAttributeError, printable
+from graphc.errors import TraceAttributeError, printable, user_loc
 from graphc.frames import clean
 from graphc.instead import instead
 from graphc.signatures import wrappers
-from graphc.suggest import imports_from, nearest
+from graphc.suggest import HABITS, imports_from, nearest
 
 _TOP = "graphc.compat.toplevel"
 _TENSORS = (
@@ -348,7 +348,7 @@ class Shadow(ModuleType):
             raise AttributeError(message)
         if imports_from(sys._getframe(1)):
             raise ImportError(message, name=self.__name__)
-        raise TraceAttributeError(message)
+        raise TraceAttributeError(message, loc=user_loc(), help=HABITS.get(name))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Modules such as mindspore.common.mutable, which stand for the function of the same name in them."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, GraphcError, ShapeError, StepMemoryError, user_loc
 from graphc.frames import is_own
-from graphc.suggest import nearest_argument, question
+from graphc.suggest import NOTHING, nearest_argument, question
 
 #: Nests are looked through so deep.
 _DEPTH = 4
@@ -79,7 +79,7 @@ def refuse_kind(
             raise ArgumentTypeError(
                 f"{name}: {parameter} must be {wanted}, got {_shown(value, wanted)}",
                 loc=user_loc(),
-                help=_ARRAY if _is_numpys(value, "ndarray") else None,
+                help=NOTHING if value is None else _ARRAY if _is_numpys(value, "ndarray") else None,
             ) from None
     types = ", ".join(str(x.tensor_type) for x in given.values() if _is_tensor(x))
     if isinstance(error, IndexError) and types:

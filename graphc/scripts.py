@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from graphc.debug import switches
-from graphc.errors import ArgumentValueError, GraphcError
+from graphc.errors import ArgumentValueError, GraphcError, is_hidden
 from graphc.suggest import nearest, question
 
 
@@ -97,7 +97,7 @@ def user_code(what: str) -> Iterator[None]:
     except BaseException as error:
         if switches().full_traceback:
             raise
-        frames = traceback.extract_tb(error.__traceback__)
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if not is_hidden(f.filename)]
         where = [f"{frames[-1].filename}:{frames[-1].lineno}  {frames[-1].line or ''}".rstrip()] if frames else []
         if isinstance(error, SyntaxError) and error.filename is None:  # Null bytes, and the like.
             where = []

@@ -50,8 +50,8 @@ FOREIGN = {
     "trainable": "requires_grad",
 }
 
-#: What is written here for a method of PyTorch's or Keras' that has nothing like it.
-_HABITS = {
+#: What is written here for a name of PyTorch's or Keras' that has nothing like it.
+HABITS = {
     "backward": "ops.value_and_grad(forward, None, net.trainable_params())(...) returns the value and its gradients",
     "zero_grad": "leave it out: gradients are what value_and_grad returns, and nothing adds them up",
     "half": "net.to_float(graphc.float16), or x.astype(graphc.float16)",
@@ -62,6 +62,10 @@ _HABITS = {
     "requires_grad_": "set p.requires_grad of each p in net.get_parameters()",
     "fit": "Model(net, loss, optimizer).fit(epochs, data)",
     "predict": "Model(net).predict(x), or net(x)",
+    "no_grad": "leave it out: gradients are made where value_and_grad asks for them; ops.stop_gradient(x) leaves one out",
+    "functional": "functions are in ops: ops.relu(x)",
+    "optim": "optimizers are in nn: nn.Adam(net.trainable_params(), learning_rate=0.001)",
+    "DataLoader": "dataset.GeneratorDataset(source, column_names).batch(n)",
 }
 
 #: What one argument is called in MindSpore and elsewhere.
@@ -81,6 +85,22 @@ _ARGUMENTS = (
     {"columns", "column_names"},
     {"num_workers", "num_parallel_workers"},
 )
+
+
+#: Where None came from, mostly.
+NOTHING = "a construct or function without `return` gives None"
+
+
+def as_operand(x: object) -> str | None:
+    """How to come from something that is no operand to one."""
+    if isinstance(x, (list, tuple)):
+        numbers = all(isinstance(item, (bool, int, float, list, tuple)) for item in x)
+        return (
+            "make a tensor of it: Tensor(...)"
+            if numbers
+            else f"take one of its {len(x)} items, such as the first: x[0]"
+        )
+    return NOTHING if x is None else f"make a tensor of it: Tensor({x!r})" if isinstance(x, complex) else None
 
 
 def distance(a: str, b: str, most: int) -> int:
@@ -195,6 +215,6 @@ def no_attribute(owner: str, name: str, known: Iterable[str], prefix: str = "", 
 
     def help() -> str | None:
         near = nearest(name, (n for n in known if not n.startswith("_")))
-        return hint or instead(owner, name) or _HABITS.get(name) or question(near, prefix)
+        return hint or instead(owner, name) or HABITS.get(name) or question(near, prefix)
 
     raise TraceAttributeError(f"{owner} has no attribute {name!r}", loc=user_loc(), help=help)

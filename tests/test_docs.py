@@ -148,10 +148,27 @@ def test_a_wrong_example_fails(text, workplace):
         evaluate(page)
 
 
+def tables():
+    spec = importlib.util.spec_from_file_location("docs_tables", ROOT / "docs" / "tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def anchors(text: str) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+    """The anchors of a page's headings."""
+    module = tables()
+    return {module.anchor(h) for h in module.headings(text, "#+")}
+
+
+def test_long_pages_begin_with_what_is_in_them():
+    for page in (page for page in PAGES if page.parent.name == "docs" and len(page.read_text().splitlines()) > 300):
+        text, module = page.read_text(), tables()
+        begin = text.partition("\n## ")[0]
+        assert [h for h in module.headings(text) if f"](#{module.anchor(h)})" not in begin] == [], page.name
+        assert "<!-- begin contents -->" not in text or module.fill(text, "contents") == text, (
+            "run `python docs/tables.py`"
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -164,13 +181,6 @@ def test_links(page):
         file = page.parent / name if name else page
         assert file.exists(), f"{page.name} links to {target}"
         assert not anchor or anchor in anchors(file.read_text()), f"{page.name} links to {target}"
-
-
-def tables():
-    spec = importlib.util.spec_from_file_location("docs_tables", ROOT / "docs" / "tables.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("name", tables().PAGES)

@@ -52,7 +52,7 @@ def write_files(folder: Path) -> None:
 
 def batches(folder: Path, usage: str, size: int = 32) -> ds.Dataset:
     """Batches of images float32 [size, 1, 32, 32] and labels int32 [size]."""
-    data = ds.MnistDataset(str(folder), usage=usage, shuffle=usage == "train")
+    data: ds.Dataset = ds.MnistDataset(str(folder), usage=usage, shuffle=usage == "train")
     data = data.map([vision.Resize((32, 32)), vision.Rescale(1 / 255, 0), vision.HWC2CHW()], input_columns="image")
     data = data.map(transforms.TypeCast(ms.int32), input_columns="label")
     return data.batch(size, drop_remainder=usage == "train")

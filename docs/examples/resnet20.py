@@ -64,9 +64,8 @@ class ResNet20(nn.Cell):
 
 def cifar(folder: Path, usage: str) -> ds.Dataset:
     data = ds.Cifar10Dataset(str(folder), usage=usage, shuffle=usage == "train")
-    change = [vision.Rescale(1 / 255, 0), vision.Normalize(MEAN, DEVIATION), vision.HWC2CHW()]
-    if usage == "train":
-        change = [vision.RandomCrop((32, 32), (4, 4, 4, 4)), vision.RandomHorizontalFlip(), *change]
+    varied = [vision.RandomCrop((32, 32), (4, 4, 4, 4)), vision.RandomHorizontalFlip()] if usage == "train" else []
+    change = [*varied, vision.Rescale(1 / 255, 0), vision.Normalize(MEAN, DEVIATION), vision.HWC2CHW()]
     return data.map(change, "image").map(transforms.TypeCast(ms.int32), "label")
 
 

@@ -7,13 +7,14 @@ interrupted, 141 the reader of the output has gone (as if by SIGPIPE).
 from __future__ import annotations
 
 import argparse
-import math
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
 from graphc.cli.epilogs import CACHE, OPT, RUN
+from graphc.cli.values import depth, integer, node_id, number, words
 from graphc.errors import GraphcError, printable
 
 _DESCRIPTION = "Compile MindSpore-style training cells for the CPU, and look at every node of the compiled step."
@@ -39,7 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the given arguments (default: those of the process). Returns the exit code."""
     if sys.stdout is None:  # As `>&-` leaves it.
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    args = parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # What a terminal's encoding lacks is escaped, as on stderr.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    given = sys.argv[1:] if argv is None else argv
+    if not given:
+        parser().print_help(sys.stderr)
+        return 2
+    args = parser().parse_args(given)
     try:
         code: int = args.run(args)
         sys.stdout.flush()
@@ -110,7 +117,7 @@ def graph_options(given: argparse.Namespace) -> argparse.Namespace:
 
 
 def _add_threads(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--threads", type=_integer(1), metavar="N", help="threads of the step (default: as compile)")
+    command.add_argument("--threads", type=integer(1), metavar="N", help="threads of the step (default: as compile)")
 
 
 def _load(files: Iterable[str]) -> None:
@@ -133,10 +140,10 @@ def _add_target_options(command: argparse.ArgumentParser) -> None:
     """How a TARGET is read: as a script, and which of its steps is looked at."""
     command.add_argument("--mindspore", action="store_true", help="run FILE.py where `import mindspore` means graphc")
     command.add_argument("--script", action="store_true", help="run FILE.py as a script")
-    command.add_argument("--args", metavar="TEXT", help="the script's own arguments, as one text")
+    command.add_argument("--args", type=words, metavar="TEXT", help="the script's own arguments, as one text")
     command.add_argument(
         "--step",
-        type=_integer(1),
+        type=integer(1),
         metavar="N",
         help="the N-th step that the script compiles (default: the first that trains)",
     )
@@ -224,6 +231,7 @@ def _command(
 def _run(name: str) -> Callable[[argparse.Namespace], int]:
     def run(args: argparse.Namespace) -> int:
         room = import_module(f"graphc.cli.{_ROOMS.get(name, 'commands')}")
+        _refuse_without_script(args)
         _load(getattr(args, "load", ()))
         function: Callable[[argparse.Namespace], int] = getattr(room, name.replace("-", "_"))
         return function(args)
@@ -231,51 +239,64 @@ def _run(name: str) -> Callable[[argparse.Namespace], int]:
     return run
 
 
+def _refuse_without_script(args: argparse.Namespace) -> None:
+    """TargetError for options about a script where no TARGET is run as one: they would have no effect."""
+    options = {"script": "--script", "step": "--step", "args": "--args", "to_end": "--to-end"}
+    given = [option for name, option in options.items() if hasattr(args, "to_end") and getattr(args, name)]
+    targets = [str(getattr(args, name, "")) for name in ("target", "a", "b")]
+    if given and not ((args.script or args.mindspore) and any(name.endswith(".py") for name in targets)):
+        from graphc.scripts import TargetError
+
+        raise TargetError(
+            f"{given[0]} is about a script, and none is run", help="name FILE.py, with --script or --mindspore"
+        )
+
+
 def _add_train(commands: _Commands[argparse.ArgumentParser]) -> None:
     train = _command(
         commands, "train", "train LeNet-5 on handwritten digits with dynamic loss scaling, as a demonstration"
     )
     train.add_argument(
-        "--epochs", type=_integer(1), default=20, metavar="N", help="passes over the data (default %(default)s)"
+        "--epochs", type=integer(1), default=20, metavar="N", help="passes over the data (default %(default)s)"
     )
     train.add_argument(
-        "--batch-size", type=_integer(1), default=32, metavar="N", help="images per step (default %(default)s)"
+        "--batch-size", type=integer(1), default=32, metavar="N", help="images per step (default %(default)s)"
     )
     train.add_argument(
         "--lr",
-        type=_number(0, open=True),
+        type=number(0, open=True),
         default=0.02,
         metavar="X",
         help="learning rate of the first epoch (default %(default)s)",
     )
     train.add_argument(
-        "--momentum", type=_number(0, 1), default=0.9, metavar="X", help="momentum, 0 to 1 (default %(default)s)"
+        "--momentum", type=number(0, 1), default=0.9, metavar="X", help="momentum, 0 to 1 (default %(default)s)"
     )
     train.add_argument(
-        "--loss-scale", type=_number(1), default=1024.0, metavar="X", help="the first loss scale (default %(default)s)"
+        "--loss-scale", type=number(1), default=1024.0, metavar="X", help="the first loss scale (default %(default)s)"
     )
     train.add_argument(
-        "--scale-window", type=_integer(1), default=200, metavar="N",
+        "--scale-window", type=integer(1), default=200, metavar="N",
         help="steps without overflow after which the loss scale doubles (default %(default)s)",
     )  # fmt: skip
     train.add_argument(
-        "--seed", type=_integer(0, 2**32 - 1), default=1, metavar="N", help="of weights and order (default %(default)s)"
+        "--seed", type=integer(0, 2**32 - 1), default=1, metavar="N", help="of weights and order (default %(default)s)"
     )
     train.add_argument(
         "--resume", action="store_true", help="go on behind the last epoch that a run of several processes finished"
     )
     train.add_argument(
         "--ranks",
-        type=_integer(1),
+        type=integer(1),
         default=1,
         metavar="N",
         help="start so many processes, which share every batch, by mpiexec",
     )
     train.add_argument(
-        "--max-restarts", type=_integer(0), default=0, metavar="N",
+        "--max-restarts", type=integer(0), default=0, metavar="N",
         help="with --ranks: when processes fail, start them again up to so many times, behind the last epoch",
     )  # fmt: skip
-    train.add_argument("--limit-steps", type=_integer(1), metavar="N", help="stop after that many steps")
+    train.add_argument("--limit-steps", type=integer(1), metavar="N", help="stop after that many steps")
     train.add_argument(
         "--out",
         default=os.path.join("out", "digits"),
@@ -302,7 +323,7 @@ def _add_dump(commands: _Commands[argparse.ArgumentParser]) -> None:
     )
     dump.add_argument(
         "--depth",
-        type=_depth,
+        type=depth,
         metavar="N",
         help="dot, mermaid: a box for each Cell down to this depth, or `all`: one for each node (default: at most 60 boxes)",
     )
@@ -314,8 +335,8 @@ def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
     show.add_argument("--region", metavar="NAME", help="only state, forward, backward, overflow or optimizer nodes")
     show.add_argument("--scope", metavar="PATH", help="only nodes of this Cell path and below, e.g. network.conv1")
     show.add_argument("--op", metavar="NAME", help="only nodes of this op")
-    show.add_argument("--from", dest="start", type=_node_id, metavar="ID", help="only what depends on this node")
-    show.add_argument("--to", dest="end", type=_node_id, metavar="ID", help="only what this node depends on")
+    show.add_argument("--from", dest="start", type=node_id, metavar="ID", help="only what depends on this node")
+    show.add_argument("--to", dest="end", type=node_id, metavar="ID", help="only what this node depends on")
     show.add_argument(
         "--grad-of", metavar="NODE", help="only what computes the gradient of this node (an id or a name)"
     )
@@ -401,8 +422,8 @@ def _add_nan(commands: _Commands[argparse.ArgumentParser]) -> None:
 
 
 def _add_nan_options(nan: argparse.ArgumentParser) -> None:
-    nan.add_argument("--steps", type=_integer(1), default=1, metavar="N", help="of FILE.py:ATTR: steps to run")
-    nan.add_argument("--bound", type=_number(0, open=True), metavar="X", help="name the first value above this, too")
+    nan.add_argument("--steps", type=integer(1), default=1, metavar="N", help="of FILE.py:ATTR: steps to run")
+    nan.add_argument("--bound", type=number(0, open=True), metavar="X", help="name the first value above this, too")
     nan.add_argument(
         "--save", metavar="STEP.py", help="write the failing step as a NumPy file with its inputs and state"
     )
@@ -442,17 +463,17 @@ def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:
     why.add_argument("node", metavar="NODE", help="an id such as %%42, of a node that is gone, too; or a name")
     profile = _command(commands, "profile", "run a step and say where its time goes: by Cell, op and kernel")
     profile.add_argument("target", metavar="TARGET", help="what to run; or a record with times, as --record writes it")
-    profile.add_argument("--runs", type=_integer(1), metavar="N", help="runs to time (default: those of 1.5 seconds)")
+    profile.add_argument("--runs", type=integer(1), metavar="N", help="runs to time (default: those of 1.5 seconds)")
     profile.add_argument(
         "--trace", metavar="FILE.json", help="write one run as a trace for Perfetto or chrome://tracing"
     )
     profile.add_argument("--record", metavar="FILE.json", help="write the step's record, with the times")
     mem = _command(commands, "mem", "say what memory a step takes, when, and for what")
     mem.add_argument("target", metavar="TARGET", help="what to look at")
-    mem.add_argument("--at", type=_integer(0), metavar="CALL", help="look at this call instead of the peak")
+    mem.add_argument("--at", type=integer(0), metavar="CALL", help="look at this call instead of the peak")
     for command in (profile, mem):
         command.add_argument(
-            "--rows", type=_integer(1), default=15, metavar="N", help="rows of a table (default %(default)s)"
+            "--rows", type=integer(1), default=15, metavar="N", help="rows of a table (default %(default)s)"
         )
     explain = _command(commands, "explain", "say what an error code means; without a code, list them")
     explain.add_argument("error_code", nargs="?", metavar="CODE", help="for example GC101")
@@ -464,46 +485,3 @@ def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:
         _add_target_options(command)
     for command in (passes, diff, order, why, profile, mem, explain, doctor):
         command.add_argument("--json", action="store_true", help="as JSON")
-
-
-def _integer(low: int, high: int | None = None) -> Callable[[str], int]:
-    def integer(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
-        if value < low or (high is not None and value > high):
-            raise argparse.ArgumentTypeError(f"{value} is out of range: {_range(low, high)}")
-        return value
-
-    return integer
-
-
-def _number(low: float, high: float | None = None, *, open: bool = False) -> Callable[[str], float]:
-    def number(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
-        if not math.isfinite(value) or value < low or (open and value == low) or (high is not None and value > high):
-            raise argparse.ArgumentTypeError(
-                f"{text} is out of range: {'more than ' if open else ''}{_range(low, high)}"
-            )
-        return value
-
-    return number
-
-
-def _range(low: float, high: float | None) -> str:
-    return f"{low} to {high}" if high is not None else f"at least {low}" if low else f"{low}"
-
-
-def _depth(text: str) -> int:
-    return sys.maxsize if text == "all" else _integer(0)(text)
-
-
-def _node_id(text: str) -> int:
-    digits = text.removeprefix("%")
-    if not digits.isascii() or not digits.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no node id, expected for example %12")
-    return int(digits)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,7 +49,13 @@ def trains(step: CompiledStep) -> bool:
 
 
 def run_script(
-    file: str, arguments: str, *, mindspore: bool, wanted: int | None = None, to_end: bool = False, inputs: bool = False
+    file: str,
+    arguments: Sequence[str],
+    *,
+    mindspore: bool,
+    wanted: int | None = None,
+    to_end: bool = False,
+    inputs: bool = False,
 ) -> Seen:
     """Run a script as `python FILE.py ARGUMENTS` would, until it has compiled step number `wanted`, by default the first one that
     trains; with `to_end` to its end, with `inputs` until it runs that step. What it prints goes to stderr.
@@ -90,10 +95,10 @@ def run_script(
 
 
 @contextmanager
-def _as_main(file: str, arguments: str) -> Iterator[None]:
+def _as_main(file: str, arguments: Sequence[str]) -> Iterator[None]:
     """The arguments and the import path that Python gives a script."""
     before = list(sys.argv), list(sys.path)
-    sys.argv = [file, *shlex.split(arguments)]
+    sys.argv = [file, *arguments]
     sys.path.insert(0, str(Path(file).resolve().parent))
     try:
         yield

@@ -115,7 +115,7 @@ def _of_script(name: str, args: Namespace, inputs: bool) -> list[Target]:
     number = getattr(args, "step", None)
     seen = run_script(
         name,
-        getattr(args, "args", None) or "",
+        getattr(args, "args", None) or (),
         mindspore=args.mindspore,
         wanted=number,
         to_end=getattr(args, "to_end", False),

@@ -13,6 +13,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+from graphc.suggest import nearest, question
 
 
 def is_int(value: Any) -> bool:
@@ -91,7 +92,8 @@ def one_of(owner: str, name: str, value: Any, known: Sequence[str]) -> str:
         raise wrong_type(owner, name, "a string", value)
     chosen = value if value in known else value.lower()
     if chosen not in known:
-        raise wrong_value(owner, name, f"one of {', '.join(map(repr, known))}", value)
+        near = nearest(value, known) or [k for k in known if k.startswith(chosen + "_")]
+        raise wrong_value(owner, name, f"one of {', '.join(map(repr, known))}", value, question(near))
     return chosen
 
 

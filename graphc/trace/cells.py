@@ -13,6 +13,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import name_of
 from graphc.refused import refuse_kind, without_annotations
 from graphc.signatures import is_ours
+from graphc.suggest import nearest_argument, question
 
 
 @dataclass(slots=True)
@@ -152,11 +153,21 @@ def bound_arguments(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     except TypeError as error:
         own = cell.__dict__.get("_function")
         name = f"{type(cell).__name__}.construct" if own is None else name_of(own)
+        unknown = _unknown_name(signature, kwargs)
+        near = None if unknown is None else question(nearest_argument(unknown, signature.parameters))
         raise ArgumentTypeError(
-            f"{name}: {error}",
+            f"{name}: {error if unknown is None else f'got an unexpected keyword argument {unknown!r}'}",
             loc=user_loc(),
             details=[f"its signature is {name.rpartition('.')[2]}{without_annotations(signature)}"],
+            help=near,
         ) from None
+
+
+def _unknown_name(signature: inspect.Signature, kwargs: dict[str, Any]) -> str | None:
+    """The first argument by a name that a signature lacks: Python tells of those that are missing for it."""
+    if any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+        return None
+    return next((name for name in kwargs if name not in signature.parameters), None)
 
 
 def refuse_arguments(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None:

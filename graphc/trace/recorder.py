@@ -208,6 +208,8 @@ class GraphRecorder(dispatch.Recorder):
             if value.node not in recorder.graph:
                 return f"made inside `{recorder.graph.name}`"  # Nobody needed it there: it is gone.
             node = recorder.graph.node(value.node)
+            while node.op.name == "InBounds":  # A check of what it lets through.
+                node = recorder.graph.node(node.inputs[0].node)
             if node.op.name == "Input":
                 return f"input {node.name!r}" if node.name else "carried by a loop"
             where = f" at {node.loc}" if node.loc else ""

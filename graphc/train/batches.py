@@ -6,6 +6,7 @@ or dicts of Tensors or arrays, and knows its size. Nothing else is asked of it.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -91,6 +92,14 @@ class Batches:
         self._blocks = getattr(self._source, "blocks", None)
         self._pass: Iterator[Any] | None = None
         self._held: tuple[Tensor, ...] | None = None
+
+    def described(self, batch: tuple[Tensor, ...]) -> str:
+        """The columns of a batch: "image f32[32,1,28,28], label i32[32]"."""
+        names: Any = ()
+        with contextlib.suppress(Exception):  # The data set may be what has failed.
+            names = self._dataset.get_col_names()
+        names = [f"{name} " for name in names] if len(names) == len(batch) else [""] * len(batch)
+        return ", ".join(f"{name}{x.tensor_type}" for name, x in zip(names, batch, strict=True))
 
     def one_pass(self) -> Iterator[tuple[Tensor, ...]]:
         """The batches of the next pass."""

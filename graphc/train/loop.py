@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from graphc.errors import ArgumentValueError, user_loc
+from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.nn.metrics import Loss
 from graphc.ops.tensor.tensor import Tensor, require_array
@@ -47,6 +47,7 @@ class Training:
     said: set[str]
     stopping: Stopping
     _rows: int | None = None
+    _batch: tuple[Tensor, ...] = ()
 
     def run(self, sink_size: int | None) -> None:
         """All epochs: sinks of so many steps, or step by step for None."""
@@ -73,6 +74,8 @@ class Training:
         except BaseException as error:
             if not getattr(error, "__notes__", None):
                 error.add_note(f"broken off in epoch {params.cur_epoch_num} at step {params.cur_step_num}")
+                if isinstance(error, (ShapeError, TypeError)) and self._batch:
+                    error.add_note(f"the data set gives {self.batches.described(self._batch)}, in this order")
             self.callbacks.finish("on_train_end", self.context, error)
         else:
             self.callbacks.finish("on_train_end", self.context)
@@ -122,6 +125,7 @@ class Training:
                 loc=user_loc(),
                 help="project([...]) chooses two columns; or let the network compute its loss, and leave out loss_fn",
             )
+        self._batch = batch
         shape = require_array(batch[0]).shape if batch else ()
         rows = shape[0] if shape else None
         if self._rows is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -199,7 +200,9 @@ def test_targets_that_fail(capsys, model, tmp_path):
     err = _refused(capsys, "show", f"{model}:broken")
     assert "broken failed: ZeroDivisionError: division by zero" in err
     assert "return 1 / 0" in err
-    assert "missing 1 required positional argument" in _refused(capsys, "show", f"{model}:needs")
+    err = _refused(capsys, "show", f"{model}:needs")
+    assert "missing 1 required positional argument" in err
+    assert "targets.py" not in err
     assert "[GC101]" in _refused(capsys, "show", f"{model}:misfit")
     (tmp_path / "bad.py").write_text("x = = 1\n")
     assert "cannot be imported: SyntaxError" in _refused(capsys, "show", f"{tmp_path}/bad.py:x")
@@ -342,14 +345,36 @@ def test_an_output_that_takes_nothing(where, code, said):
     assert (done.returncode, done.stderr) == (code, said)
 
 
+def test_a_terminal_that_lacks_a_letter(dumped, tmp_path):
+    at = tmp_path / "d\N{LATIN SMALL LETTER U WITH DIAERESIS}mp"
+    shutil.copytree(dumped, at)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "codegen")]), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-m", "graphc", "page", str(at)], env=env, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("d\\xfcmp/step.html\n")
+
+
 def test_the_traceback_of_user_code_on_request(model, monkeypatch):
     monkeypatch.setenv("GRAPHC_TRACEBACK", "full")
     with pytest.raises(ZeroDivisionError):
         main(["show", f"{model}:broken"])
 
 
+@pytest.mark.parametrize("options", [["--script"], ["--step", "2"], ["--mindspore", "--args", "x"], ["--to-end"]])
+def test_options_about_a_script_that_is_none(capsys, dumped, options):
+    err = _refused(capsys, "show", str(dumped), *options)
+    assert f"{next(o for o in options if o != '--mindspore')} is about a script, and none is run" in err
+
+
+def test_arguments_of_a_script_that_no_shell_divides(capsys):
+    assert "No closing quotation" in _usage_error(capsys, "show", "--script", "a.py", "--args", "'open")
+
+
 def test_no_command_and_unknown_command(capsys):
-    assert "required: COMMAND" in _usage_error(capsys)
+    assert main([]) == 2
+    assert "graphc train" in capsys.readouterr().err
     assert "invalid choice: 'fly'" in _usage_error(capsys, "fly")
 
 

@@ -92,7 +92,8 @@ def test_arguments_that_a_layer_has_not():
         (lambda: nn.Dense(2), "Dense: missing 1 required positional argument: 'out_channels'; its", None),
         (lambda: ops.concat([X], dim=0), "concat: got an unexpected keyword argument 'dim'; its", "axis"),
         (lambda: mint.nn.Linear(2, 2, has_bias=True), "Linear: got an unexpected keyword argument 'has_bias'", "bias"),
-        (lambda: nn.ReLU(1, 2), "ReLU: takes from 0 to 1 positional arguments but 2 were given; its", None),
+        (lambda: nn.ReLU(True), "ReLU: takes 0 positional arguments but 1 was given; its", None),
+        (lambda: mint.nn.Tanh(X), "Tanh: takes 0 positional arguments but 1 was given; its", None),
         (
             lambda: dataset.NumpySlicesDataset([1, 2], sufle=True),
             "NumpySlicesDataset: got an unexpected keyword argument 'sufle'; its arguments are (data, column_names=None",
@@ -125,6 +126,15 @@ def test_arguments_that_a_layer_has_not():
         """With a constructor behind that of a class without one."""
 
     assert isinstance(Mixed(3), nn.Cell)
+
+    class Bare(nn.Cell):
+        """Without a constructor: it takes what Cell takes."""
+
+    class Between(nn.ReLU, Bare):
+        """A layer without arguments, whose constructor calls the next one."""
+
+    assert not Bare(auto_prefix=False)._auto_prefix
+    assert isinstance(Between().relu, ops.ReLU)
 
 
 def test_padding_and_classes():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from graphc import Parameter, Tensor, nn, ops
 from graphc.errors import GraphcError, GraphcWarning
 from graphc.paths import MODULES
 from graphc.suggest import FOREIGN, distance, nearest
+from tests.errors.messages import X
 
 KNOWN = {"ops": ops.__all__, "nn": nn.__all__, "graphc": dir(graphc), "modules": list(MODULES)}
 
@@ -76,14 +79,29 @@ def test_the_table_names_what_there_is():
         (lambda net, optimizer: Tensor(1.0).detach(), "ops.stop_gradient(x)"),
         (lambda net, optimizer: net.half(), "net.to_float(graphc.float16)"),
         (lambda net, optimizer: net.requires_grad_(False), "p.requires_grad of each p"),
+        (lambda net, optimizer: graphc.no_grad, "ops.stop_gradient(x)"),
+        (lambda net, optimizer: nn.functional.relu, "functions are in ops"),
+        (lambda net, optimizer: import_module("graphc.dataset.engine").DataLoader, "GeneratorDataset"),
+        (lambda net, optimizer: bool(Tensor([1, 2])), "(...).any()"),
+        (lambda net, optimizer: nn.Dense(2, 2, activation="rellu"), "did you mean relu?"),
+        (lambda net, optimizer: nn.Dense(2, 2, weight_init="xavier"), "xavier_uniform or xavier_normal?"),
+        (lambda net, optimizer: Tensor(1, "flaot32"), "did you mean float32?"),
+        (lambda net, optimizer: net(inputs=Tensor(1.0)), None),
+        (lambda net, optimizer: ops.concat(Tensor([1, 2]), 0), "concat((x, y), axis)"),
+        (lambda net, optimizer: net([[1.0, 2.0]]), "make a tensor of it: Tensor(...)"),
+        (lambda net, optimizer: net((Tensor(X), Tensor(X))), "take one of its 2 items, such as the first: x[0]"),
+        (lambda net, optimizer: net(None), "without `return` gives None"),
+        (lambda net, optimizer: graphc.grad(net, net.trainable_params()), "weights=net.trainable_params()"),
+        (lambda net, optimizer: ops.cross_entropy(None, Tensor([1])), "without `return` gives None"),
     ],
 )
 def test_habits_from_other_libraries(asked, help):
     net = nn.Dense(2, 2)
-    with pytest.raises(AttributeError) as caught:
+    with pytest.raises(GraphcError) as caught:
         asked(net, nn.SGD(net.trainable_params(), 0.1))
-    assert isinstance(caught.value, GraphcError)
-    assert help in caught.value.help
+    assert help is None or help in caught.value.help
+    assert caught.value.loc.file == "tests/errors/test_suggestions.py"
+    assert "[" not in caught.value.message.partition("got")[2]
 
 
 @pytest.mark.parametrize("name", ["require_grad", "requiresgrad", "trainable"])

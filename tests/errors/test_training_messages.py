@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Parameter, Tensor, nn, ops
-from graphc.errors import ArgumentTypeError
+from graphc import Parameter, Tensor, dataset, nn, ops, train
+from graphc.errors import ArgumentTypeError, GraphcError
 from graphc.ir.op import _REGISTRY
 from tests.errors import messages
 from tests.errors.messages import X, cell, compiled, failure
@@ -113,6 +113,32 @@ def test_a_wrong_number_of_arguments():
         TypeError,
     )
     assert compiled(construct, X, X, X).message == "Net.construct: too many positional arguments"
+    error = failure(lambda: cell(construct)(Tensor(X), z=1))
+    assert error.message == "Net.construct: got an unexpected keyword argument 'z'"
+
+
+def test_batches_that_do_not_fit_the_network():
+    """What the data set gives is said beside the error of a layer, whose own hint cannot know that columns are swapped."""
+    net, loss = nn.Dense(3, 2), nn.SoftmaxCrossEntropyWithLogits(sparse=True)
+    labels = np.zeros(2, np.int32)
+    said = "the data set gives label i32[2], image f32[2,3], in this order"
+    for sink in (True, False):
+        data = dataset.NumpySlicesDataset((labels, X), ["label", "image"]).batch(2)
+        model = train.Model(net, loss, nn.SGD(net.trainable_params(), 0.1))
+        with pytest.raises(GraphcError) as caught:
+            model.train(1, data, dataset_sink_mode=sink)
+        assert caught.value.__notes__[-1] == said
+    single = dataset.NumpySlicesDataset((X, labels), ["image", "label"])
+    error = failure(lambda: model.train(1, single, dataset_sink_mode=False))
+    assert "help: add the axis of the samples: data sets do by .batch(n)" in str(error)
+
+
+def test_labels_in_a_column():
+    error = failure(
+        nn.SoftmaxCrossEntropyWithLogits(sparse=True), Tensor(np.ones((2, 3), np.float32)), Tensor([[0], [1]])
+    )
+    assert error.help == "labels.squeeze(1) has one number per row"
+    assert "labels: i64[2,1]  input 'labels'" in error.details
 
 
 def test_a_wrong_number_of_arguments_of_a_function():

@@ -15,7 +15,7 @@ from graphc.page import Material, write_page
 from tests.page import pictures
 from tests.page.control import control
 from tests.page.looking import click, follow, opened, panel, press, row, texts, wait_until_ready
-from tests.page.steps import HOSTILE, blocks, trained, workload
+from tests.page.steps import HOSTILE, blocks, compiled, trained, workload
 from tests.page.test_page import hostile
 from tests.report.browser import Browser, chromium
 
@@ -337,6 +337,34 @@ def test_hostile_names_are_text(browser, tmp_path):
     follow(browser, f"#%{node}")
     assert HOSTILE.split("\u202e")[0] in panel(browser)
     assert browser.run("document.querySelectorAll('img, iframe, main script, aside script').length") == 0
+
+
+def test_a_step_that_computes_nothing(browser, tmp_path):
+    class Same(nn.Cell):
+        def construct(self, x):
+            return x
+
+    opened(browser, compiled(Same(), np.ones(3, np.float32)).page(tmp_path / "same.html"))
+    assert browser.run("document.querySelector('.rows').textContent") == "Nothing is computed: what goes in comes out."
+    assert browser.run("document.getElementById('facts').textContent").startswith("1 node1 kernel call")
+    press(
+        browser,
+        "ArrowDown",
+        "ArrowUp",
+        "ArrowRight",
+        "Enter",
+        "g",
+        "u",
+        "e",
+        "c",
+        "t",
+        "m",
+        "ArrowRight",
+        "p",
+        "]",
+        "s",
+    )
+    assert "1 node traced, 1 in the end" in panel(browser)
 
 
 @pytest.mark.parametrize("dark", [False, True])

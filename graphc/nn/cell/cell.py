@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 from graphc import dispatch
@@ -22,6 +23,15 @@ from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 from graphc.ops.tensor.tensor import Tensor
 from graphc.signatures import constructor
 from graphc.suggest import nearest, no_attribute
+
+
+def _without_arguments(cls: type[Cell]) -> Callable[..., None]:
+    """The `__init__` of a layer of graphc's that defines none: what Cell's own takes is for the Cells of users."""
+
+    def __init__(self: Cell) -> None:
+        super(cls, self).__init__()
+
+    return __init__
 
 
 class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
@@ -50,8 +60,10 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        init = vars(cls).get("__init__")
-        if init is not None and cls.__module__.partition(".")[0] == "graphc":
+        if cls.__module__.partition(".")[0] != "graphc":
+            return
+        init = vars(cls).get("__init__") or (_without_arguments(cls) if cls.__init__ is Cell.__init__ else None)
+        if init is not None:
             type.__setattr__(cls, "__init__", constructor(init, cls.__name__))
 
     def __init__(self, auto_prefix: bool = True) -> None:

@@ -131,7 +131,11 @@ def _sparse_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     name = "SparseSoftmaxCrossEntropyWithLogits"
     check_dtype(name, "logits", logits, FLOATS)
     if logits.rank != 2 or logits.shape[1] == 0:
-        raise ShapeError(f"{name}: logits are {logits}, expected [N, classes]", code="GC111")
+        raise ShapeError(
+            f"{name}: logits are {logits}, expected [N, classes]",
+            code="GC111",
+            help="add the axis of the samples: data sets do by .batch(n)" if logits.rank == 1 else None,
+        )
     if labels.dtype not in ("int32", "int64"):
         raise DTypeError(
             f"{name}: labels are {labels}, expected int32 or int64 class numbers",
@@ -144,7 +148,11 @@ def _sparse_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ShapeError(
             f"{name}: labels are {labels}, expected one class number per row of the logits, which are {logits}",
             code="GC111",
-            help="one-hot labels need sparse=False" if labels.shape == logits.shape else None,
+            help="one-hot labels need sparse=False"
+            if labels.shape == logits.shape
+            else "labels.squeeze(1) has one number per row"
+            if labels.shape == (logits.shape[0], 1)
+            else None,
         )
     return (TensorType(logits.dtype, logits.shape[:1]), logits)
 

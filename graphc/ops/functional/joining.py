@@ -37,6 +37,12 @@ def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors one after the other along an axis."""
     if isinstance(tensors, Stacked):
         return _merged(stack(tensors, axis), check_axis("concat", axis, tensors.tensor.ndim - 1))
+    if isinstance(tensors, Tensor):
+        raise ArgumentTypeError(
+            "concat: tensors must be a tuple or list of Tensors, got a Tensor",
+            loc=user_loc(),
+            help="concat((x, y), axis)",
+        )
     if not tensors:
         raise _of_none()
     return call("Concat", *tensors, axis=check_axis("concat", axis, tensors[0].ndim))

@@ -165,7 +165,7 @@ def _jacobian(owner: str, fn: Callable[..., Any], grad_position: Any, has_aux: A
     for p in positions:
         if isinstance(p, bool) or not isinstance(p, int):
             raise ArgumentTypeError(
-                f"{owner}: grad_position must be an int or a tuple of ints, got {grad_position!r}", loc=user_loc()
+                f"{owner}: grad_position must be an int or a tuple of ints, got {type(p).__name__}", loc=user_loc()
             )
         if p < 0:
             raise ArgumentValueError(f"{owner}: grad_position must be at least 0, got {p}", loc=user_loc())

@@ -142,7 +142,9 @@ def _options(owner: str, grad_position: Any, weights: Any, with_value: bool, **f
     for p in positions:
         if isinstance(p, bool) or not isinstance(p, int):
             raise ArgumentTypeError(
-                f"{owner}: grad_position must be an int or a tuple of ints, got {grad_position!r}", loc=user_loc()
+                f"{owner}: grad_position must be an int or a tuple of ints, got {type(p).__name__}",
+                loc=user_loc(),
+                help="parameters are named by weights: weights=net.trainable_params()",
             )
         if p < 0:
             raise ArgumentValueError(f"{owner}: grad_position must be at least 0, got {p}", loc=user_loc())

@@ -7,6 +7,7 @@ from typing import Any
 
 from graphc.errors import DTypeError, user_loc
 from graphc.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, UNSIGNED, dtype_name, numpy_dtype
+from graphc.suggest import nearest, question
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,11 @@ def to_name(dtype: Any) -> str:
             f"{f'a tensor {tensor}' if tensor else repr(dtype)} is no dtype that graphc knows",
             loc=user_loc(),
             details=[f"dtypes are {', '.join(DTYPES)}"],
-            help="x.dtype is that of a tensor" if tensor else None,
+            help="x.dtype is that of a tensor"
+            if tensor
+            else question(nearest(dtype, DTYPES))
+            if isinstance(dtype, str)
+            else None,
         )
     return name
 

@@ -44,7 +44,7 @@ from graphc.ops.tensor.numbers import (
     rounded,
 )
 from graphc.ops.tensor.operators import Operators, functions
-from graphc.suggest import no_attribute
+from graphc.suggest import as_operand, no_attribute
 
 if TYPE_CHECKING:
     from graphc.ops.functional.methods import Methods
@@ -373,7 +373,11 @@ class Tensor(Operators, Methods):
         if self._array is None or self._is_state():
             raise undecided(self.tensor_type)
         if self._array.size != 1:
-            raise ArgumentValueError(f"the truth value of {self._array.size} elements is ambiguous", loc=user_loc())
+            raise ArgumentValueError(
+                f"the truth value of {self._array.size} elements is ambiguous",
+                loc=user_loc(),
+                help="(...).any() or (...).all() makes one of them; `x is None` asks whether there is a tensor",
+            )
         return bool(self._array.item())
 
     def __repr__(self) -> str:
@@ -507,7 +511,7 @@ def as_tensor(x: Any, what: str = "operand") -> Tensor:
     raise ArgumentTypeError(
         f"{what} must be a Tensor or a number, got {type(x).__name__}",
         loc=user_loc(),
-        help=f"make a tensor of it: Tensor({x!r})" if isinstance(x, complex) else None,
+        help=as_operand(x),
     )
 
 

@@ -29,6 +29,7 @@ function rearrange() {
   canvas.body.setAttribute("aria-rowcount", layout.rows.length);
   canvas.lines = shape("svg", { class: "lines", "aria-hidden": "true" }, canvas.body);
   canvas.over = shape("svg", { class: "lines over", "aria-hidden": "true" }, canvas.body);
+  if (!layout.rows.length) canvas.body.append(element("p", { class: "dim" }, "Nothing is computed: what goes in comes out."));
   drawHeads();
   drawTurn();
   paint();

@@ -268,9 +268,10 @@ function headOf() {
       bytesOf,
     );
   const fact = (value, word) => element("span", {}, element("b", {}, value), ` ${word}`);
-  facts.append(fact(count(nodes.length), "nodes"));
-  if (trained.size) facts.append(fact(count(trained.size), `weights, ${bytes(weightBytes)}`));
-  facts.append(fact(count(calls.length), "kernel calls"));
+  const many = (number, word, more = "") => fact(count(number), `${word}${number === 1 ? "" : "s"}${more}`);
+  facts.append(many(nodes.length, "node"));
+  if (trained.size) facts.append(many(trained.size, "weight", `, ${bytes(weightBytes)}`));
+  facts.append(many(calls.length, "kernel call"));
   if (timed) facts.append(fact(time(profile.step_ms), "a step"));
   if (inArena.length) facts.append(fact(bytes(data.memory.arena ?? peakBytes), "arena"));
   if (order)

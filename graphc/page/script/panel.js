@@ -497,7 +497,7 @@ function overview() {
         "p",
         {},
         passes.length
-          ? `${passes.length} passes, ${count(passes[0].nodes)} nodes traced, ${count(passes.at(-1).nodes)} in the end: `
+          ? `${passes.length} passes, ${plural(passes[0].nodes, "node")} traced, ${count(passes.at(-1).nodes)} in the end: `
           : "none recorded ",
         element(
           "a",

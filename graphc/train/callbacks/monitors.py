@@ -47,7 +47,8 @@ class LossMonitor(Callback):
                 "terminating training.",
                 code="GC212",
                 loc=user_loc(),
-                help="a loss scale with overflow check skips such steps: nn.TrainOneStepWithLossScaleCell",
+                help="GRAPHC_FIND_NAN=1 in the environment names the first such value and its line; a smaller learning rate"
+                " may do; steps with such gradients are skipped by nn.TrainOneStepWithLossScaleCell",
             )
         if self._per_print_times and params.cur_step_num - self._last_print_time >= self._per_print_times:
             self._last_print_time = params.cur_step_num
