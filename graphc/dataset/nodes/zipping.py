@@ -45,10 +45,9 @@ class _ZipStream(Stream):
     def skip(self, count: int) -> int:
         return min(child.skip(count) for child in self._children)
 
-    def pass_over(self) -> None:
-        self._failure = None
+    def leave(self) -> None:
         for child in self._children:
-            child.pass_over()
+            child.leave()
 
 
 @node("zip")
