@@ -8,7 +8,7 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.errors import GraphcError, GraphcWarning
-from graphc.paths import MODULES
+from graphc.paths.table import MODULES
 from graphc.suggest import FOREIGN, distance, nearest
 
 KNOWN = {"ops": ops.__all__, "nn": nn.__all__, "graphc": dir(graphc), "modules": list(MODULES)}

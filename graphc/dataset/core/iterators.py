@@ -272,3 +272,6 @@ class TupleIterator(DatasetIterator):
 
     def _given(self, values: list[Any]) -> list[Any]:
         return values
+
+
+__all__ = ["DictIterator", "TupleIterator"]

@@ -423,3 +423,6 @@ class FilterDataset(Dataset):
 
     def count(self) -> int | None:
         return None
+
+
+__all__ = ["FilterDataset", "MapDataset"]

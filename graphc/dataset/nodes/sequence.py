@@ -422,3 +422,6 @@ class ConcatDataset(Dataset):
         counts = [c.count() for c in self.children]
         known = [c for c in counts if c is not None]
         return sum(known) if len(known) == len(counts) else None
+
+
+__all__ = ["ConcatDataset", "RepeatDataset", "ShuffleDataset", "SkipDataset", "TakeDataset"]

@@ -89,3 +89,6 @@ class ZipDataset(Dataset):
 def zip(datasets: tuple[Dataset, ...]) -> ZipDataset:
     """The columns of several data sets side by side, as long as all have rows. No name may occur twice."""
     return ZipDataset(datasets)
+
+
+__all__ = ["ZipDataset", "zip"]

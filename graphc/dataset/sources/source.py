@@ -166,3 +166,6 @@ def check_shards(owner: str, num_shards: int | None, shard_id: int | None) -> No
     if num_shards is not None:
         assert shard_id is not None
         shard(integer(owner, "num_shards", num_shards, 1), shard_id, owner)
+
+
+__all__ = ["MappableDataset"]
