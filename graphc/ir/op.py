@@ -257,7 +257,7 @@ class OpDef:
             for each in value if type(value) is tuple else (value,):
                 if hasattr(each, "tensor_type"):
                     raise ArgumentTypeError(
-                        f"{self.name} needs {name!r} while the Cell is compiled: only the run tells the value of {each.tensor_type}"
+                        f"{self.name} needs {name!r} while the Cell is compiled: {each.tensor_type} has its value in the run"
                     )
 
 
