@@ -282,7 +282,7 @@ def load(file: str) -> None:
 accept(globals(), [name for name in globals() if name.startswith(("get_", "set_"))] + ["load"], __name__)
 
 __all__ = [
-    "INT32_MAX", "DebugHook", "ErrorSamplesMode", "PrintMetaDataHook", "get_auto_num_workers", "get_auto_offload",
+    "ErrorSamplesMode", "get_auto_num_workers", "get_auto_offload",
     "get_autotune_interval", "get_callback_timeout", "get_debug_mode", "get_dynamic_shape", "get_enable_autotune",
     "get_enable_shared_mem", "get_enable_watchdog", "get_error_samples_mode", "get_fast_recovery",
     "get_iterator_mode", "get_monitor_sampling_interval", "get_multiprocessing_start_method",
