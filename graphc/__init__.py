@@ -14,7 +14,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphc import dispatch, paths
+from graphc import dispatch
 from graphc.collector import importing
 from graphc.debug import debug as debug
 from graphc.errors import (
@@ -53,6 +53,7 @@ from graphc.errors import (
     VerifyError,
 )  # fmt: skip
 from graphc.frames import clean
+from graphc.paths import finders
 from graphc.suggest import no_member
 
 if sys.platform == "win32":
@@ -371,7 +372,7 @@ def _compiler() -> Any:
         return import_module("graphc.calls")
 
 
-paths.install()
+finders.install()
 dispatch.declare_ops = lambda: import_module("graphc.ops.declared")
 dispatch.execute_cell = lambda *call: _compiler().execute_cell(*call)
 dispatch.execute_gradient = lambda *call: _compiler().execute_gradient(*call)

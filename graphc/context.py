@@ -333,3 +333,5 @@ def reset_parallel() -> None:
 
 
 accept(globals(), ("get_context", "set_context"), __name__)
+
+__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "ParallelMode", "get_context", "set_context", "version"]

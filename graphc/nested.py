@@ -39,7 +39,7 @@ class CompiledFunction:
         self.graph = graph
         self.types: list[TensorType] = [graph.type(r.value) for r in graph.results]
         self.operands: list[TensorType] = [graph.node(i).type for i in graph.inputs]
-        self.varying = tuple(k for k, t in enumerate(self.operands) if t.is_float or t.is_complex)
+        self.varying = tuple(k for k, t in enumerate(self.operands) if t.is_inexact)
         self._gradients: dict[tuple[bool, ...], CompiledFunction] = {}
         self._programs: dict[Any, _Program] = {}
         self._lock = rlock()

@@ -108,3 +108,6 @@ def all_finite(inputs: Any) -> Tensor:
             f"all_finite: inputs must be a tuple of Tensors, got {type(inputs).__name__}", loc=user_loc()
         )
     return ops.all_finite(inputs)
+
+
+__all__ = ["DynamicLossScaler", "LossScaler", "StaticLossScaler", "all_finite"]

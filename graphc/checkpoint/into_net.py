@@ -130,7 +130,7 @@ def difference(name: str, param: Parameter, tensor: Tensor, strict: bool) -> str
         return None
     if strict or not any({ours.dtype, theirs.dtype} <= kind for kind in _KINDS):
         return f"dtype differs  {name}: the net has {ours}, the checkpoint {theirs}"
-    if not (ours.is_float or ours.is_complex) and theirs.size:
+    if not ours.is_inexact and theirs.size:
         array, limits = require_array(tensor), np.iinfo(ours.numpy)
         least, most = int(array.min()), int(array.max())
         if least < limits.min or most > limits.max:

@@ -4,6 +4,6 @@ On request only: `install()`, or `graphc run --mindspore FILE`.
 """
 
 from graphc.compat.modules import install, installed, uninstall
-from graphc.paths import MODULES
+from graphc.paths.table import MODULES
 
 __all__ = ["MODULES", "install", "installed", "uninstall"]

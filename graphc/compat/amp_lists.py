@@ -32,3 +32,6 @@ def _auto_mixed_precision_rewrite(
     if white_list is not None:
         return _auto_white_list(network, white_list, dtype)
     return _auto_black_list(network, black_list or (), dtype)
+
+
+__all__ = ["AMP_BLACK_LIST", "AMP_WHITE_LIST"]

@@ -61,4 +61,6 @@ class GradientAccumulation(Cell):
         return loss
 
 
-__all__ = ["GradientAccumulation", "gradient_accumulation_op", "gradient_clear_op"]
+__all__ = [
+    "GradientAccumulation", "clear_grad", "cumulative_grad_process", "gradient_accumulation_op", "gradient_clear_op",
+]  # fmt: skip

@@ -45,3 +45,5 @@ for _hook, _method in vars(Callback).items():
         setattr(CallbackManager, _hook, _of_all(_hook))
 
 _CallbackManager = CallbackManager
+
+__all__ = ["CallbackManager", "InternalCallbackParam"]

@@ -248,3 +248,12 @@ def args_type_check(*type_args: Any, **type_kwargs: Any) -> Callable[[Callable[.
         return checked
 
     return decorate
+
+
+__all__ = [
+    "EQ", "GE", "GT", "IN", "INC_BOTH", "INC_LEFT", "INC_NEITHER", "INC_RIGHT", "LE", "LT", "NE", "NOT_IN",
+    "args_type_check", "check", "check_bool", "check_float", "check_float_range", "check_int", "check_int_range",
+    "check_is_float", "check_is_int", "check_is_number", "check_isinstance", "check_non_negative_float",
+    "check_non_negative_int", "check_number", "check_number_range", "check_positive_float", "check_positive_int",
+    "check_string", "check_subclass", "check_type_name", "check_value_type",
+]  # fmt: skip

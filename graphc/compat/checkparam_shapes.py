@@ -203,3 +203,12 @@ def _matching(pattern: str, what: str) -> Callable[..., bool]:
 
 check_str_by_regular = _matching(r"^\w+[0-9a-zA-Z\_\.]*$", "a text")
 check_file_name_by_regular = _matching(r"^[0-9a-zA-Z@\_\-\.\:\/\\]+$", "the name of a file")
+
+__all__ = [
+    "check_and_canonicalize_axes", "check_axis_in_range", "check_axis_valid", "check_element_type_of_dict",
+    "check_element_type_of_iterable", "check_equal_int", "check_file_name_by_regular", "check_hook_fn",
+    "check_negative_float", "check_negative_int", "check_non_negative_int_sequence", "check_non_positive_float",
+    "check_non_positive_int", "check_pad_value_by_mode", "check_positive_float_sequence",
+    "check_positive_int_sequence", "check_reshape_shp", "check_str_by_regular", "check_swapaxes_axis",
+    "check_transpose_axis", "check_types_same_and_valid", "expanded_shape", "once", "triple", "twice",
+]  # fmt: skip

@@ -49,3 +49,6 @@ def _get_size_helper(group: str = WORLD) -> int:
 def _get_group_ranks(group: str = WORLD) -> list[int]:
     """The numbers among all processes of those of a group."""
     return list(processes.group(group).ranks)
+
+
+__all__: list[str] = []  # What it has is private.

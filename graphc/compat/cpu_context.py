@@ -20,3 +20,6 @@ def threads_num(num: int) -> None:
     """Nothing, said once; an int above 0."""
     checkparam.check_positive_int(num, "num", "threads_num")
     no_effect("device_context.cpu", "threads_num", "GRAPHC_NUM_THREADS says how many threads a step has")
+
+
+__all__ = ["device_count", "is_available", "threads_num"]

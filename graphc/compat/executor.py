@@ -52,3 +52,6 @@ def _no_recursive(function: Callable[..., Any]) -> Callable[..., Any]:
 def _function_forbid_reuse(function: Callable[..., Any]) -> Callable[..., Any]:
     """MindSpore's mark for functions whose graphs are made anew for each call of them, as all are here."""
     return function
+
+
+__all__: list[str] = []  # What it has is private.

@@ -13,6 +13,7 @@ from graphc import numpy as mnp
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.failures import doors
 from graphc.mint.nn.functional.activations import softplus
+from graphc.ops.functional.placing import masked_scatter
 from graphc.ops.primitives import AdaptiveMaxPool2DGrad, SoftShrinkGrad
 from graphc.ops.tensor.autocast import mark
 from graphc.ops.tensor.tensor import Tensor
@@ -181,6 +182,7 @@ __all__ = [
     "divs",
     "flip",
     "inplace_copy",
+    "masked_scatter",
     "max_",
     "min_",
     "prod_ext",

@@ -123,3 +123,6 @@ class _Function:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Accepted: `backward` is given zeros, never None, for results that nothing depends on."""
+
+
+__all__: list[str] = []  # What it has is private.

@@ -52,3 +52,6 @@ def _init_random_normal(mean: float, sigma: float, shape: Shape) -> Array:
 def _init_truncated_normal(a: float, b: float, mean: float, sigma: float, shape: Shape) -> Array:
     """float32 normal numbers between a and b."""
     return truncated_normal(shape, a, b, mean, sigma)
+
+
+__all__ = ["_INITIALIZER_ALIAS"]

@@ -71,3 +71,6 @@ class _LogActionOnce:
                 self.logger.warning = warn
 
         return wrapper
+
+
+__all__ = ["critical", "debug", "error", "get_level", "get_log_config", "info", "logging", "warning"]

@@ -14,7 +14,9 @@ from graphc import context
 from graphc.compat.aliases import Alias, AliasFinder
 from graphc.compat.toplevel import __version__
 from graphc.errors import printable
-from graphc.paths import LOADER, MODULES, Shadow, module_hint
+from graphc.paths.finders import LOADER
+from graphc.paths.lookup import Shadow, module_hint
+from graphc.paths.table import MODULES
 
 
 class _Package(Distribution):

@@ -71,3 +71,6 @@ def swap_cache(host: Tensor, device: Tensor, block_mapping: Tensor, is_device_to
     blocks = target.asnumpy().copy()
     blocks[pairs[:, 1]] = source.asnumpy()[pairs[:, 0]]
     target.copy_(Tensor(blocks))
+
+
+__all__ = ["MSContext", "TensorPy", "is_reboot_node", "swap_cache"]

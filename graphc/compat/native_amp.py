@@ -25,3 +25,6 @@ def create_amp_strategy(*args: Any, **kwargs: Any) -> Never:
         loc=user_loc(),
         help="amp.auto_mixed_precision(network, level, dtype), or amp.custom_mixed_precision with lists of one's own",
     )
+
+
+__all__ = ["AmpLevel", "create_amp_strategy"]

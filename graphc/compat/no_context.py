@@ -29,3 +29,6 @@ def is_available() -> bool:
 def device_count() -> NoReturn:
     """A RuntimeError, as in MindSpore where there are none."""
     raise NoDeviceError("device_count: there is no such device, only a CPU", loc=user_loc())
+
+
+__all__ = ["device_count", "is_available", *_SETTINGS]

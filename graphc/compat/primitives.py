@@ -89,3 +89,6 @@ def cell_attr_register(fn: Callable[..., None] | None = None, attrs: list[str] |
         return noted
 
     return decorate if fn is None else decorate(fn)
+
+
+__all__ = ["cell_attr_register", "get_seed", "mixed_precision_cast"]

@@ -51,3 +51,6 @@ def _load_dismatch_prefix_params(
     for name, entry in into_net.under_prefixes(list(param_not_load), params, tensors, used).items():
         _update_param(params[name], tensors[entry], strict_load)
         param_not_load.remove(name)
+
+
+__all__ = ["set_cur_net"]

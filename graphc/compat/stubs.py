@@ -7,3 +7,6 @@ from graphc.ops.gradients.custom import HookHandle as HookHandle
 
 class StubTensor:
     """MindSpore's promise of a tensor, in `mindspore.common._stub_tensor`: every tensor is there at once."""
+
+
+__all__ = ["HookHandle", "StubTensor"]

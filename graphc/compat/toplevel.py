@@ -276,3 +276,16 @@ RowTensorInner = RowTensor
 def _get_cache_prim(cls: Any) -> Any:
     """The primitive class itself: making one costs nothing worth keeping."""
     return cls
+
+
+__all__ = [
+    "COMPATIBLE", "DEBUG", "GRAPH_MODE", "LAX", "PYNATIVE_MODE", "RELEASE", "STRICT", "COOTensor", "CSRTensor",
+    "JitConfig", "RowTensor", "RowTensorInner", "SparseTensor", "Tensor", "TensorType", "Type", "__version__",
+    "add_flags", "bool", "constexpr", "core", "dtype_to_nptype", "dtype_to_pytype", "empty_cache", "float", "float_",
+    "from_numpy", "frombuffer", "get_auto_parallel_context", "get_context", "get_level", "get_log_config",
+    "get_py_obj_dtype", "int", "int_", "lazy_inline", "list_", "no_inline", "number", "pytype_to_dtype", "recompute",
+    "reset_algo_parameters", "reset_auto_parallel_context", "reset_ps_context", "run_check", "set_algo_parameters",
+    "set_auto_parallel_context", "set_context", "set_cpu_affinity", "set_deterministic", "set_device", "set_dump",
+    "set_memory", "set_ps_context", "set_recursion_limit", "string", "swap_tensors", "synchronize", "tensor",
+    "tensor_type", "tuple_", "type_none",
+]  # fmt: skip

@@ -12,6 +12,7 @@ from graphc.compat.toplevel import dtype_to_nptype
 from graphc.errors import DTypeError, user_loc
 from graphc.ops.tensor.dtype import BY_NAME
 from graphc.ops.tensor.tensor import Tensor
+from graphc.parallel.settings import ParallelMode
 from graphc.train.callbacks.base import Callback
 
 #: Dtypes by their text.
@@ -45,3 +46,6 @@ def _transfer_tensor_to_tuple(inputs: Any) -> Any:
 
 class _StepSync(Callback):
     """Waits for a step's end, which has come when its call returns."""
+
+
+__all__ = ["ParallelMode", "check_value_type", "tensor_to_ms_type", "tensor_to_np_type"]

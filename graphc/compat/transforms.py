@@ -19,3 +19,6 @@ class TextTensorOperation(TensorOperation):
 
 class AudioTensorOperation(TensorOperation):
     """As TensorOperation, of sounds."""
+
+
+__all__ = ["AudioTensorOperation", "PyTensorOperation", "TensorOperation", "TextTensorOperation"]

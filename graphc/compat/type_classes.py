@@ -80,3 +80,9 @@ def _issubclass_(type_: Any, dtype: Any) -> bool:
     if dtype == number:
         return type_ in number_type
     return isinstance(type_, dtype) if isinstance(dtype, _Kind) else type_ == dtype
+
+
+__all__ = [
+    "BFloat", "Float", "Int", "UInt", "all_types", "complex_type", "float_type", "int_type", "number", "number_type",
+    "signed_type", "type_size_in_bytes", "uint_type",
+]  # fmt: skip

@@ -16,3 +16,6 @@ class _VirtualDatasetCell(Cell):
 
     def construct(self, *inputs: Any) -> Any:
         return self._backbone(*inputs)
+
+
+__all__: list[str] = []  # What it has is private.

@@ -120,3 +120,6 @@ class Told:
             except BaseException as raised:
                 error = fault(f"map: {stage} of the callback {type(callback).__name__}", None, raised)
                 raise error from (None if isinstance(raised, DataError) else raised)
+
+
+__all__ = ["DSCallback"]

@@ -95,3 +95,6 @@ def _copies(hooks: list[DebugHook], name: str, first: bool) -> list[Any]:
 
 def _name(operation: Any) -> str:
     return str(getattr(operation, "__name__", type(operation).__name__))
+
+
+__all__ = ["DebugHook", "PrintDataHook", "PrintMetaDataHook"]

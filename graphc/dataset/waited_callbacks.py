@@ -77,3 +77,6 @@ class WaitedDSCallback(Callback, DSCallback):
                 help=f"give it to Model.train, too: callbacks=[...]; step_size={self.step_size} must be the rows of a step",
             )
         event.clear()
+
+
+__all__ = ["WaitedDSCallback"]

@@ -204,7 +204,7 @@ class Graph(Held):
         """Add a node; its type rule runs now. `types` is for ops with declared types only; or for any, and then the rule is not
         asked, if they are `trusted`. Returns the node.
 
-        Raises what the type rule raises (ShapeError, DTypeError), with `loc`.
+        Raises what the type rule raises (ShapeError, DTypeError), and ArgumentTypeError for attributes, with `loc`.
         """
         self._changing()
         definition = get_op(op) if isinstance(op, str) else op
@@ -213,6 +213,7 @@ class Graph(Held):
         try:
             definition.check_arity(len(inputs))
             full = definition.complete(attrs or {})
+            definition.check_known(full)
             if definition.infer is None or not trusted:
                 data = self._data
                 ruled = tuple([data[id]["node"].types[slot] for id, slot in inputs])

@@ -251,6 +251,15 @@ class OpDef:
             full[name] = _plain(value)
         return full
 
+    def check_known(self, attrs: Attrs) -> None:
+        """ArgumentTypeError for an attribute that is a tensor, or has one in it: those of a node are known before it runs."""
+        for name, value in attrs.items():
+            for each in value if type(value) is tuple else (value,):
+                if hasattr(each, "tensor_type"):
+                    raise ArgumentTypeError(
+                        f"{self.name} needs {name!r} while the Cell is compiled: {each.tensor_type} has its value in the run"
+                    )
+
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):

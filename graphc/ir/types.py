@@ -82,6 +82,11 @@ class TensorType(NamedTuple):
         return self.dtype in COMPLEX
 
     @property
+    def is_inexact(self) -> bool:
+        """Whether its elements are floats or complex numbers (NumPy: inexact): others have no gradient."""
+        return self.dtype in FLOATS or self.dtype in COMPLEX
+
+    @property
     def part(self) -> str:
         """The dtype of real and imaginary parts; of other dtypes their own."""
         return {"complex64": "float32", "complex128": "float64"}.get(self.dtype, self.dtype)

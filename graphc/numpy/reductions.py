@@ -52,7 +52,7 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
         if not x.tensor_type.is_float:
             raise ArgumentValueError(f"mean: {x.tensor_type} has no elements, and an integer is no NaN", loc=user_loc())
         return ops.full(reduced_shape(x.shape, axes, keepdims), np.nan, dtype=x.dtype)
-    if x.tensor_type.is_float or x.tensor_type.is_complex:
+    if x.tensor_type.is_inexact:
         return ops.reduce_mean(x, axes, keepdims) if axes else x.value()
     total = ops.reduce_sum(cast_to(x, "int64"), axes, keepdims)
     return cast_to(ops.truncate_div(total, elements(x, axes)), x.tensor_type.dtype)

@@ -119,6 +119,7 @@ _set_multi_subgraphs = _set_rp_matmul_mem_coef = _set_cost
 
 __all__ = [
     "ParallelMode",
+    "auto_parallel_context",
     "get_auto_parallel_context",
     "reset_auto_parallel_context",
     "set_auto_parallel_context",

@@ -187,7 +187,7 @@ def same_meaning(before: Graph, after: Graph, seed: int = 0, *, who: str = "a pa
     for id in before.inputs:
         type = before.node(id).type
         array: Any = rng.integers(0, 2, type.shape)
-        if type.is_float or type.is_complex:
+        if type.is_inexact:
             array = rng.uniform(0.1, 1.0, type.shape)
         if type.is_complex:
             array = array + 1j * rng.uniform(0.1, 1.0, type.shape)

@@ -30,7 +30,7 @@ def tensor(owner: str, name: str, x: Any, dtypes: Sequence[str]) -> Tensor:
 
 def whole(x: Tensor) -> Tensor:
     """Integers in float64."""
-    return x if x.tensor_type.is_float or x.tensor_type.is_complex else cast_to(x, "float64")
+    return x if x.tensor_type.is_inexact else cast_to(x, "float64")
 
 
 def square(owner: str, name: str, x: Any, dtypes: Sequence[str] = REAL) -> Tensor:

@@ -26,7 +26,7 @@ def check_gradient(graph: Graph, inputs: Mapping[int, Any], wrt: int, *, result:
     AssertionError if the two differ, GradientError if an op on the way has none, ArgumentValueError if `wrt` is no input
     with floats or complex numbers.
     """
-    if wrt not in graph.inputs or not (graph.node(wrt).type.is_float or graph.node(wrt).type.is_complex):
+    if wrt not in graph.inputs or not graph.node(wrt).type.is_inexact:
         raise ArgumentValueError(f"%{wrt} is no Input or Param with floats or complex numbers of graph @{graph.name}")
     rng = np.random.default_rng(seed)
     feed = {i: _double(inputs[i]) for i in graph.inputs}

@@ -169,7 +169,7 @@ def range_(*args: Any) -> Any:
         return range(*args)
     start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
     for x in (start, stop):
-        if is_traced(x) and (one_element(x).tensor_type.is_float or x.tensor_type.is_complex):
+        if is_traced(x) and one_element(x).tensor_type.is_inexact:
             raise TraceTypeError(f"range() of {x.tensor_type}, which is no integer", code="GC120", loc=user_loc())
     if not isinstance(step, int) or isinstance(step, Deferred) or not step:
         raise TraceTypeError(

@@ -64,7 +64,7 @@ def _reached(graph: Graph, ys: Sequence[Value]) -> tuple[set[Value], list[Node]]
             continue
         seen.add((node.id, graph.type(value).dtype == "bool"))
         if isinstance(node.op.grad, NoGrad) or graph.type(value).dtype == "bool":
-            if any(graph.type(v).is_float for v in node.inputs):
+            if any(graph.type(v).is_inexact for v in node.inputs):
                 stops[node.id] = node
         else:
             stack += node.inputs[:1] if node.op.name == "Assign" else node.inputs

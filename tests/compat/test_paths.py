@@ -10,7 +10,7 @@ import pytest
 
 import graphc
 from graphc import compat
-from graphc.paths import MODULES
+from graphc.paths.table import MODULES
 
 #: MindSpore 2.10's modules and the public names that each is for: tests/data/ms_modules.py.
 NAMES = json.loads((Path(__file__).parents[1] / "data" / "ms_modules.json").read_text(encoding="utf-8"))
@@ -75,6 +75,21 @@ def public(module):
     return getattr(module, "__all__", dir(module))
 
 
+def test_what_modules_import_for_themselves_is_not_had_of_them():
+    providers = {provider for paths in MODULES.values() for provider in paths}
+    assert [p for p in sorted(providers) if not hasattr(import_module(p), "__all__")] == []
+    for name in (
+        "operations.Any",
+        "operations.math",
+        "operations.Node",
+        "auto_generate.convolution",
+        "functional.clean",
+    ):
+        module, _, member = name.rpartition(".")
+        assert not found(f"graphc.ops.{module}", member), name
+    assert not {"Any", "np", "Node"} & set(dir(import_module("graphc.ops.operations")))
+
+
 def test_names_that_graphc_has_have_mindspores_modules():
     has = {package: {n for m in modules for n in public(import_module(m))} for package, modules in HAS.items()}
     lacking = {}
@@ -90,7 +105,7 @@ def test_modules_with_files_complete_themselves_and_keep_their_loader():
 
     assert conv.Conv2dTranspose is graphc.nn.Conv2dTranspose
     assert pooling.AdaptiveAvgPool2d is graphc.nn.AdaptiveAvgPool2d
-    assert type(conv.__spec__.loader).__module__ != "graphc.paths"
+    assert type(conv.__spec__.loader).__module__ != "graphc.paths.finders"
     assert not hasattr(conv, "annotations_of_nothing")
     with pytest.raises(ImportError, match=r"graphc.nn.layer.conv has no 'Conv2dTransposed'"):
         exec("from graphc.nn.layer.conv import Conv2dTransposed", {})

@@ -33,7 +33,7 @@ from mindspore.boost.grad_accumulation import gradient_accumulation_op, gradient
 from mindspore.common.dtype import Float as _, all_types, number_type
 from mindspore.common.initializer import Tensor as _, initializer
 from mindspore.common.initializer import _INITIALIZER_ALIAS, _assignment, _calculate_correct_fan, _init_random_uniform, _register
-from mindspore.log import _LogActionOnce, _get_logger
+from mindspore.log import _LogActionOnce, _get_logger, logging as _
 from mindspore.nn.layer.activation import _activation
 from mindspore.nn.layer.conv import _Conv
 from mindspore.nn.layer.normalization import _BatchNorm
@@ -61,13 +61,15 @@ from mindspore.communication._comm_helper import _get_group_ranks, _is_initializ
 from mindspore.communication.comm_func import irecv, isend, recv, send
 from mindspore.dataset import RepeatDataset, TextBaseDataset
 from mindspore.hal import Event, Stream, StreamCtx, current_stream, get_device_properties
-from mindspore.mint import Tensor as _
+from mindspore.mint import Tensor as _, functional as _
+from mindspore.mint.nn import Cell as _
+from mindspore.nn.optim.optimizer import Parameter as _, ParameterTuple as _
 from mindspore.mint.distributed import all_gather, all_to_all_single, new_group
 from mindspore.nn.probability.distribution.distribution import Distribution
 from mindspore.nn.probability.distribution.normal import Normal
 from mindspore.ops.function.random_func import _get_seed
 from mindspore.train._utils import _make_directory, check_value_type
-from mindspore.train.model import _StepSync, _transfer_tensor_to_tuple
+from mindspore.train.model import ParallelMode, _StepSync, _transfer_tensor_to_tuple
 from mindspore.train.serialization import tensor_to_ms_type, tensor_to_np_type
 """
 

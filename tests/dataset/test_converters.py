@@ -121,10 +121,14 @@ def test_csv(tmp_path):
     assert [np.isnan(got[0]["f"]), got[1]["f"], got[2]["f"]] == [True, 7.0, 8.0]
     CsvToMR(str(path), str(tmp_path / "some"), ["b", "a"], 2).transform()
     assert FileReader(str(tmp_path / "some1")).schema() == {"a": {"type": "int64"}, "b": {"type": "float64"}}
+    long = tmp_path / "long.csv"
+    long.write_text("a\n" + "x" * 200_000 + "\n", encoding="utf-8-sig")
+    CsvToMR(str(long), str(tmp_path / "long")).transform()
+    assert rows(tmp_path / "long") == [{"a": "x" * 200_000}]
     with pytest.raises(DataError, match="columns_list has 'q', the columns are a, b"):
         CsvToMR(str(path), str(tmp_path / "none"), ["q"]).run()
     for text, message in (
-        ("a,b\n1\n", "row 1 of t.csv has 1 values, there are 2 columns"),
+        ("a,b\n1\n", "t.csv:2 has 1 values, there are 2 columns"),
         ("a,b\n", "has no rows"),
         ('a\n"x', "is no CSV"),
     ):

@@ -12,7 +12,7 @@ import pytest
 
 import graphc.dataset as ds
 from graphc import DataError, compat
-from graphc.paths import MODULES
+from graphc.paths.table import MODULES
 
 ROOT = Path(__file__).parents[2]
 

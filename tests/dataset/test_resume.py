@@ -73,6 +73,28 @@ def test_any_row_of_three_passes(title, seed):
             assert taken(rest) == later
 
 
+@pytest.mark.parametrize("title", [t for t in PIPELINES if t != "batch_sampler"])
+def test_a_pass_left_early_leaves_the_next_as_one_that_was_read(title):
+    ds.config.set_seed(3)
+    whole = PIPELINES[title]().create_tuple_iterator(num_epochs=3, output_numpy=True)
+    early = PIPELINES[title]().take(1).create_tuple_iterator(num_epochs=3, output_numpy=True)
+    assert [taken(early) for _ in range(3)] == [taken(whole)[:1] for _ in range(3)]
+
+
+@pytest.mark.parametrize(
+    "behind", [lambda d: d, lambda d: d.shuffle(2), lambda d: d.batch(2), lambda d: d.map(noisy, "x")]
+)
+def test_a_state_behind_an_endless_repeat_is_refused_once_a_pass_is_over(behind):
+    dataset = behind(arrays(4).repeat(-1).take(6))
+    with dataset.create_tuple_iterator(num_epochs=3) as iterator:
+        list(iterator)
+    again = behind(arrays(4).repeat(-1).take(6))
+    again.load_state_dict(iterator.state_dict())
+    with pytest.raises(DataError, match="endless repeat") as error:
+        list(again.create_tuple_iterator(num_epochs=3))
+    assert error.value.code == "GC206"
+
+
 def test_a_pass_after_an_endless_one_goes_on_behind_what_was_read():
     ds.config.set_seed(3)
     endless = arrays(4).repeat(-1).shuffle(3)

@@ -10,7 +10,7 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.errors import GraphcError, GraphcWarning
-from graphc.paths import MODULES
+from graphc.paths.table import MODULES
 from graphc.suggest import FOREIGN, distance, nearest
 from tests.errors.messages import X
 

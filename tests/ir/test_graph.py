@@ -136,6 +136,19 @@ def test_attributes_come_in_declared_order_with_defaults_and_cannot_be_changed()
         node.name = "x"  # type: ignore[misc]
 
 
+@pytest.mark.parametrize(("op", "attrs"), [("Cast", "dtype"), ("BroadcastTo", "shape")])
+def test_an_attribute_that_only_the_run_tells_is_refused(op, attrs):
+    class Traced:
+        tensor_type = TensorType("int64", ())
+
+    g = Graph("g")
+    x = g.add("Input", types=(F,), name="x").outputs[0]
+    given = Traced() if attrs == "dtype" else (Traced(), 3)
+    with pytest.raises(ArgumentTypeError, match=f"{op} needs '{attrs}' .* i64") as error:
+        g.add(op, [x], {attrs: given}, loc=Loc("net.py", 7))
+    assert error.value.loc == Loc("net.py", 7)
+
+
 def test_constants_cannot_be_changed_from_outside():
     array = np.zeros(3, np.float32)
     data = Data(array, type=TensorType("float32", (3,)))

@@ -54,7 +54,7 @@ class DatasetIterator:
         run = Run(self._seed, prefetch, parallel=not config.get_debug_mode())
         self._closing = weakref.finalize(self, run.close)
         try:
-            stream = Epochs(dataset.open(run), run)
+            stream = Epochs(dataset.open(run), run, dataset.is_endless())
             self._source: Stream | ReadAhead = stream
             if run.parallel and dataset.busy():
                 self._source = ReadAhead(stream, prefetch, self._epoch, self._position, epochs)
@@ -272,3 +272,6 @@ class TupleIterator(DatasetIterator):
 
     def _given(self, values: list[Any]) -> list[Any]:
         return values
+
+
+__all__ = ["DictIterator", "TupleIterator"]

@@ -64,7 +64,7 @@ class Stream(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Start the next pass, wherever the one before has been left."""
+        """Start the next pass: the first one, or the one after that which was left."""
 
     @abstractmethod
     def read(self, count: int) -> Rows | None:
@@ -77,38 +77,65 @@ class Stream(ABC):
             left -= rows.count
         return count - left
 
-    def pass_over(self) -> None:
-        """Leave out the whole next pass."""
-        self.begin()
-        self.skip(ALL)
+    @abstractmethod
+    def leave(self) -> None:
+        """End the pass, however much of it was read: the next one begins as it would have after its last row. Rows that need not
+        be computed for that are not.
+        """
 
 
-class Epochs(Stream):
-    """The whole pipeline's stream: it counts the passes."""
+class OfOne(Stream):
+    """A stream of what becomes of another's rows."""
 
-    def __init__(self, stream: Stream, run: Run) -> None:
-        self._stream, self._run = stream, run
+    def __init__(self, child: Stream) -> None:
+        self._child = child
+
+    def begin(self) -> None:
+        self._child.begin()
+
+    def leave(self) -> None:
+        self._child.leave()
+
+
+class Epochs(OfOne):
+    """The whole pipeline's stream: it counts the passes, and leaves each before the next."""
+
+    def __init__(self, child: Stream, run: Run, endless: bool) -> None:
+        super().__init__(child)
+        self._run, self._endless = run, endless
+        self._inside = False
         run.epoch = -1
 
     def begin(self) -> None:
+        self.leave()
         self._run.epoch += 1
         for follower in self._run.followers:
             follower.pass_begins(self._run.epoch)
-        self._stream.begin()
+        self._child.begin()
+        self._inside = True
+
+    def leave(self) -> None:
+        if self._inside:
+            self._child.leave()
+        self._inside = False
 
     def read(self, count: int) -> Rows | None:
-        rows = self._stream.read(count)
+        rows = self._child.read(count)
         if rows is None:
             for follower in self._run.followers:
                 follower.pass_ends()
         return rows
 
     def skip(self, count: int) -> int:
-        return self._stream.skip(count)
+        return self._child.skip(count)
 
     def pass_over(self) -> None:
+        """Leave out the next pass. DataError GC206 where a node repeats for ever: how far it was read is not known."""
+        if self._endless:
+            raise DataError("an endless repeat has no end to go on after", code="GC206")
         self._run.epoch += 1
-        self._stream.pass_over()
+        self._child.begin()
+        self._child.leave()
 
 
 @dataclass(slots=True)
@@ -175,8 +202,7 @@ class Worked(Stream):
     def leave_out(self, count: int) -> int:
         """Skip rows for which no task has been made."""
 
-    def restart(self) -> None:
-        """Forget the pass that was read."""
+    def leave(self) -> None:
         for _ in range(self._flying):
             assert self._pool is not None
             self._pool.result()

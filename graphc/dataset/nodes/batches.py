@@ -13,7 +13,7 @@ from graphc.dataset.core import dicts
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
 from graphc.dataset.core.rows import Rows, collated, mixed, values
-from graphc.dataset.core.streams import ALL, Done, Run, Stream, Worked, fill, filled
+from graphc.dataset.core.streams import ALL, Done, OfOne, Run, Stream, Worked, fill, filled
 from graphc.dataset.nodes.waiting import gates
 from graphc.dataset.workers.choice import pool_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
@@ -36,16 +36,17 @@ class BatchInfo:
         return self._batch
 
 
-class _BatchStream(Stream):
+class _BatchStream(OfOne):
     """Batches of a fixed size: as many as are asked for at once, and the last, smaller one alone."""
 
     def __init__(self, child: Stream, size: int, drop: bool, names_: list[str]) -> None:
-        self._child, self._size, self._drop, self._names = child, size, drop, names_
+        super().__init__(child)
+        self._size, self._drop, self._names = size, drop, names_
         self._left: Rows | None = None
         self._failure: DataError | None = None
 
     def begin(self) -> None:
-        self._child.begin()
+        super().begin()
         self._left = self._failure = None
 
     def read(self, count: int) -> Rows | None:
@@ -85,10 +86,6 @@ class _BatchStream(Stream):
         rows = self._child.skip(min(count, ALL // self._size) * self._size)
         full, rest = divmod(rows, self._size)
         return full + (1 if rest and not self._drop else 0)
-
-    def pass_over(self) -> None:
-        self._left = self._failure = None
-        self._child.pass_over()
 
 
 class Collate:
@@ -133,7 +130,6 @@ class _FunctionBatchStream(Worked):
         self._run, self._number = run, 0
 
     def begin(self) -> None:
-        self.restart()
         self._child.begin()
         self._number = 0
 
@@ -170,9 +166,9 @@ class _FunctionBatchStream(Worked):
             self._number += 1
         return count
 
-    def pass_over(self) -> None:
-        self.restart()
-        self._child.pass_over()
+    def leave(self) -> None:
+        super().leave()
+        self._child.leave()
 
 
 def _stacked(rows: Rows, names_: list[str]) -> Rows:

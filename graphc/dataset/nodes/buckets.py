@@ -10,23 +10,24 @@ from graphc.dataset.checks import function, integer, truth
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
 from graphc.dataset.core.rows import Rows, joined, values
-from graphc.dataset.core.streams import Run, Stream
+from graphc.dataset.core.streams import OfOne, Run, Stream
 from graphc.dataset.nodes.batches import Padding
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 _OWNER = "bucket_batch_by_length"
 
 
-class _BucketStream(Stream):
+class _BucketStream(OfOne):
     """Rows wait in the bucket of their length; a full bucket is a batch. What is left at the end comes bucket by bucket."""
 
     def __init__(self, child: Stream, dataset: BucketBatchByLengthDataset) -> None:
-        self._child, self._dataset = child, dataset
+        super().__init__(child)
+        self._dataset = dataset
         self._waiting: list[list[Rows]] = []
         self._rest: list[int] | None = None
 
     def begin(self) -> None:
-        self._child.begin()
+        super().begin()
         self._waiting = [[] for _ in self._dataset.sizes]
         self._rest = None
 

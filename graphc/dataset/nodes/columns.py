@@ -7,16 +7,14 @@ from typing import Any
 from graphc.dataset.checks import names
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.rows import Rows
-from graphc.dataset.core.streams import Run, Stream
+from graphc.dataset.core.streams import OfOne, Run, Stream
 from graphc.errors import ArgumentValueError, DataError, user_loc
 
 
-class _ProjectStream(Stream):
+class _ProjectStream(OfOne):
     def __init__(self, child: Stream, places: list[int]) -> None:
-        self._child, self._places = child, places
-
-    def begin(self) -> None:
-        self._child.begin()
+        super().__init__(child)
+        self._places = places
 
     def read(self, count: int) -> Rows | None:
         rows = self._child.read(count)
@@ -24,9 +22,6 @@ class _ProjectStream(Stream):
 
     def skip(self, count: int) -> int:
         return self._child.skip(count)
-
-    def pass_over(self) -> None:
-        self._child.pass_over()
 
 
 @node("project")

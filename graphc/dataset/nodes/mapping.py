@@ -14,7 +14,7 @@ from graphc.dataset.checks import function, misfit, names, truth, workers
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
 from graphc.dataset.core.rows import Rows, alike, apart, joined, stack, to_array, values
-from graphc.dataset.core.streams import ALL, Done, Run, Stream, Worked
+from graphc.dataset.core.streams import ALL, Done, OfOne, Run, Stream, Worked
 from graphc.dataset.debug import DebugHook, with_hooks
 from graphc.dataset.sample_rng import enter, leave
 from graphc.dataset.workers.choice import pool_of
@@ -241,10 +241,7 @@ class _MapStream(Worked):
 
     def begin(self) -> None:
         if self._spare:
-            if self._spare.inside and not self._endless:
-                self.skip(ALL)  # What stands in for samples of the next pass is known behind the end of this one.
             self._spare.begin()
-        self.restart()
         self._child.begin()
         self._pass, self._place = self._pass + 1, 0
 
@@ -286,13 +283,11 @@ class _MapStream(Worked):
         self._place += skipped
         return skipped
 
-    def pass_over(self) -> None:
-        if self._spare:  # The next passes go on among the samples that went well.
-            Stream.pass_over(self)
-            return
-        self.restart()
-        self._child.pass_over()
-        self._pass += 1
+    def leave(self) -> None:
+        if self._spare and self._spare.inside and not self._endless:
+            self.skip(ALL)  # What stands in for samples of the next pass is known behind the end of this one.
+        super().leave()
+        self._child.leave()
 
 
 @node("map")
@@ -364,14 +359,15 @@ class MapDataset(Dataset):
         return None if config.on_errors() is config.ErrorSamplesMode.SKIP else self.children[0].count()
 
 
-class _FilterStream(Stream):
+class _FilterStream(OfOne):
     def __init__(self, child: Stream, predicate: Any, places: list[int]) -> None:
-        self._child, self._predicate, self._places = child, predicate, places
+        super().__init__(child)
+        self._predicate, self._places = predicate, places
         self._failure: DataError | None = None
 
     def begin(self) -> None:
         self._failure = None
-        self._child.begin()
+        super().begin()
 
     def read(self, count: int) -> Rows | None:
         while self._failure is None and (rows := self._child.read(count)) is not None:
@@ -427,3 +423,6 @@ class FilterDataset(Dataset):
 
     def count(self) -> int | None:
         return None
+
+
+__all__ = ["FilterDataset", "MapDataset"]

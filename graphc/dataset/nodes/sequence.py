@@ -10,7 +10,7 @@ import numpy as np
 from graphc.dataset.checks import INT32_MAX, integer
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.rows import Column, Rows, first_ids, joined
-from graphc.dataset.core.streams import ALL, Run, Stream, fill
+from graphc.dataset.core.streams import ALL, OfOne, Run, Stream, fill
 from graphc.dataset.orders.mersenne import Mt19937_64
 from graphc.dataset.orders.samplers import DistributedSampler
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
@@ -18,32 +18,28 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user
 # ---- shuffle
 
 
-class _ShuffleStream(Stream):
+class _ShuffleStream(OfOne):
     """A buffer of rows: one is drawn, the last one takes its place, and the next of the child's comes last."""
 
     def __init__(self, child: Stream, size: int, seed: int, again: bool, endless: bool) -> None:
-        self._child, self._size, self._seed, self._again = child, size, seed, again
+        super().__init__(child)
+        self._size, self._seed, self._again = size, seed, again
         self._uses_up = again and not endless
         self._random = Mt19937_64(seed)
         self._buffer: Rows | None = None
         #: Logical place -> row of the buffer.
         self._places: list[int] = []
-        self._begun = False
 
     def begin(self) -> None:
-        self._use_up()
         if not self._again:
             self._random = Mt19937_64(self._seed)
-        self._child.begin()
-        self._begun = True
-        self._buffer = None
+        super().begin()
 
-    def _use_up(self) -> None:
-        """Draw the numbers of a pass that was left early: the next one begins as it would have after its end."""
-        if self._begun and self._uses_up:
-            inside = len(self._places) if self._buffer is not None else 0
-            self._random.use(inside + self._child.skip(ALL))
-        self._begun, self._places = False, []
+    def leave(self) -> None:
+        if self._uses_up:  # The numbers that a pass left early has not drawn.
+            self._random.use(len(self._places) + self._child.skip(ALL))
+        self._buffer, self._places = None, []
+        super().leave()
 
     def read(self, count: int) -> Rows | None:
         if self._buffer is None:
@@ -146,27 +142,28 @@ class ShuffleDataset(Dataset):
 # ---- repeat
 
 
-class _RepeatStream(Stream):
-    """Passes of the child's. One that was left early uses up those of them that it has not begun, as in MindSpore, so that the
-    next one begins as it would have after its end, however far others have read ahead.
+class _RepeatStream(OfOne):
+    """Passes of the child's. One that is left early uses up those of them that it has not begun, as in MindSpore, however far
+    others have read ahead.
     """
 
     def __init__(self, child: Stream, count: int, endless: bool) -> None:
-        self._child, self._count, self._endless = child, count, endless
-        #: The number of the pass that is read; before the first one, that of the last.
-        self._round = count - 1
+        super().__init__(child)
+        self._count, self._endless = count, endless
+        #: The number of the child's pass that is read.
+        self._round = 0
         self._any = False
 
     def begin(self) -> None:
-        self._use_up()
-        self._child.begin()
+        super().begin()
         self._round, self._any = 0, False
 
-    def _use_up(self) -> None:
+    def leave(self) -> None:
+        super().leave()
         if not self._endless:
             for _ in range(self._round + 1, self._count):
-                self._child.pass_over()
-        self._round = self._count - 1
+                self._child.begin()
+                self._child.leave()
 
     def read(self, count: int) -> Rows | None:
         while True:
@@ -182,6 +179,7 @@ class _RepeatStream(Stream):
         if self._round + 1 == self._count or (self._count == -1 and not self._any):
             return False
         self._round += 1
+        self._child.leave()
         self._child.begin()
         return True
 
@@ -193,13 +191,6 @@ class _RepeatStream(Stream):
             self._any = self._any or got > 0
             if left == 0 or not self._next_round():
                 return count - left
-
-    def pass_over(self) -> None:
-        if self._count == -1:
-            raise DataError("an endless repeat has no end to go on after", code="GC206")
-        self._use_up()
-        for _ in range(self._count):
-            self._child.pass_over()
 
 
 @node("repeat")
@@ -233,22 +224,29 @@ class RepeatDataset(Dataset):
 # ---- skip and take
 
 
-class _SkipStream(Stream):
+class _SkipStream(OfOne):
     def __init__(self, child: Stream, count: int) -> None:
-        self._child, self._count = child, count
+        super().__init__(child)
+        self._count = count
+        #: How many rows are yet to be left out; of a pass that is not read none need be.
+        self._left = 0
 
     def begin(self) -> None:
-        self._child.begin()
-        self._child.skip(self._count)
+        super().begin()
+        self._left = self._count
 
     def read(self, count: int) -> Rows | None:
+        self._leave_out()
         return self._child.read(count)
 
     def skip(self, count: int) -> int:
+        self._leave_out()
         return self._child.skip(count)
 
-    def pass_over(self) -> None:
-        self._child.pass_over()
+    def _leave_out(self) -> None:
+        left, self._left = self._left, 0
+        if left:
+            self._child.skip(left)
 
 
 @node("skip")
@@ -267,13 +265,14 @@ class SkipDataset(Dataset):
         return None if rows is None else max(0, rows - self.skipped)
 
 
-class _TakeStream(Stream):
+class _TakeStream(OfOne):
     def __init__(self, child: Stream, count: int) -> None:
-        self._child, self._count = child, count
+        super().__init__(child)
+        self._count = count
         self._left = 0
 
     def begin(self) -> None:
-        self._child.begin()
+        super().begin()
         self._left = self._count
 
     def read(self, count: int) -> Rows | None:
@@ -285,10 +284,6 @@ class _TakeStream(Stream):
         got = self._child.skip(min(count, self._left))
         self._left -= got
         return got
-
-    def pass_over(self) -> None:
-        self._child.pass_over()
-        self._left = 0
 
 
 @node("take")
@@ -325,24 +320,23 @@ class _ConcatStream(Stream):
 
     def __init__(self, children: list[Stream], orders: list[list[int]], names: list[str], endless: bool) -> None:
         self._children, self._orders, self._names, self._endless = children, orders, names, endless
-        #: Which child is read; before the first pass, none.
-        self._turn = len(children)
+        #: Which child is read.
+        self._turn = 0
         #: Of each column in the first rows there were, and the children that agree with it.
         self._kinds: list[str] | None = None
         self._checked: set[int] = set()
 
     def begin(self) -> None:
-        self._use_up()
         self._turn = 0
         self._children[0].begin()
 
-    def _use_up(self) -> None:
-        if not self._endless:
-            for child in self._children[self._turn + 1 :]:
-                child.pass_over()
-        self._turn = len(self._children)
+    def leave(self) -> None:
+        while self._turn < len(self._children):
+            if not self._next_child() or self._endless:
+                break
 
     def _next_child(self) -> bool:
+        self._children[self._turn].leave()
         self._turn += 1
         if self._turn >= len(self._children):
             return False
@@ -377,11 +371,6 @@ class _ConcatStream(Stream):
                 break
             self._next_child()
         return count - left
-
-    def pass_over(self) -> None:
-        self._use_up()
-        for child in self._children:
-            child.pass_over()
 
 
 @node("concat")
@@ -433,3 +422,6 @@ class ConcatDataset(Dataset):
         counts = [c.count() for c in self.children]
         known = [c for c in counts if c is not None]
         return sum(known) if len(known) == len(counts) else None
+
+
+__all__ = ["ConcatDataset", "RepeatDataset", "ShuffleDataset", "SkipDataset", "TakeDataset"]

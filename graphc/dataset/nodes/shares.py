@@ -6,17 +6,18 @@ import numpy as np
 
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.rows import Rows
-from graphc.dataset.core.streams import Run, Stream
+from graphc.dataset.core.streams import OfOne, Run, Stream
 
 
-class _EveryStream(Stream):
+class _EveryStream(OfOne):
     def __init__(self, child: Stream, step: int, first: int) -> None:
-        self._child, self._step, self._first = child, step, first
+        super().__init__(child)
+        self._step, self._first = step, first
         #: How many rows of the child's have been read in this pass.
         self._place = 0
 
     def begin(self) -> None:
-        self._child.begin()
+        super().begin()
         self._place = 0
 
     def read(self, count: int) -> Rows | None:
@@ -27,9 +28,6 @@ class _EveryStream(Stream):
                 columns = [c[ours] if isinstance(c, np.ndarray) else [c[i] for i in ours] for c in rows.columns]
                 return Rows(len(ours), columns, rows.ids[ours])
         return None
-
-    def pass_over(self) -> None:
-        self._child.pass_over()
 
 
 @node("every")

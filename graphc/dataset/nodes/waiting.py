@@ -11,7 +11,7 @@ from graphc.dataset import config
 from graphc.dataset.checks import INT32_MAX, function, integer
 from graphc.dataset.core.dataset import Dataset, maker, node
 from graphc.dataset.core.rows import Rows
-from graphc.dataset.core.streams import Run, Stream
+from graphc.dataset.core.streams import OfOne, Run, Stream
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 from graphc_codegen.forks import lock
 
@@ -64,18 +64,16 @@ class Gate:
             self._free -= rows
 
 
-class _WaitStream(Stream):
+class _WaitStream(OfOne):
     def __init__(self, child: Stream, gate: Gate, run: Run) -> None:
-        self._child, self._gate, self._run = child, gate, run
+        super().__init__(child)
+        self._gate, self._run = gate, run
         self._closed = False
 
     def close(self) -> None:
         """The iterator is closed: a thread that waits here goes on, to find that there is nothing more to do."""
         self._closed = True
         self._gate.open()
-
-    def begin(self) -> None:
-        self._child.begin()
 
     def read(self, count: int) -> Rows | None:
         # Without a thread rows are computed when they are asked for: whoever asks would wait for itself.
@@ -87,9 +85,6 @@ class _WaitStream(Stream):
 
     def skip(self, count: int) -> int:
         return self._child.skip(count)
-
-    def pass_over(self) -> None:
-        self._child.pass_over()
 
 
 @node("sync_wait")

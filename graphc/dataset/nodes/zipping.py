@@ -45,10 +45,9 @@ class _ZipStream(Stream):
     def skip(self, count: int) -> int:
         return min(child.skip(count) for child in self._children)
 
-    def pass_over(self) -> None:
-        self._failure = None
+    def leave(self) -> None:
         for child in self._children:
-            child.pass_over()
+            child.leave()
 
 
 @node("zip")
@@ -90,3 +89,6 @@ class ZipDataset(Dataset):
 def zip(datasets: tuple[Dataset, ...]) -> ZipDataset:
     """The columns of several data sets side by side, as long as all have rows. No name may occur twice."""
     return ZipDataset(datasets)
+
+
+__all__ = ["ZipDataset", "zip"]

@@ -496,3 +496,9 @@ def _giving(owner: str, sampler: Any) -> Any:
             loc=user_loc(),
         )
     return sampler
+
+
+__all__ = [
+    "BuiltinSampler", "DistributedSampler", "IterSampler", "PKSampler", "RandomSampler", "Sampler",
+    "SequentialSampler", "SubsetRandomSampler", "SubsetSampler", "WeightedRandomSampler",
+]  # fmt: skip

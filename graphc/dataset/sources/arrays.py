@@ -63,8 +63,8 @@ class ArrayStream(Stream):
     def skip(self, count: int) -> int:
         return self._order.skip(count)
 
-    def pass_over(self) -> None:
-        self._order.next_pass()
+    def leave(self) -> None:
+        """Its order is all that passes have in common, and drawn when one begins."""
 
 
 class NumpySlicesDataset(ArrayDataset):

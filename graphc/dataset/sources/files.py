@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import glob
+import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+
+#: Values of a CSV file may be as long as this, more than Python's reader takes by itself.
+_LONGEST = 2**31 - 1
 
 
 def directory(owner: str, name: str, value: Any) -> Path:
@@ -57,10 +62,12 @@ def read_whole(owner: str, path: Path) -> bytes:
         ) from error
 
 
-def text_of(owner: str, path: Path) -> str:
-    """The text of a file in UTF-8. DataError if it is missing or is something else."""
+def text_of(owner: str, path: Path, encoding: str = "utf-8") -> str:
+    """The text of a file in UTF-8; encoding: "utf-8-sig" for one that may begin with a mark of that. DataError if it is missing
+    or is something else.
+    """
     try:
-        return read_whole(owner, path).decode("utf-8")
+        return read_whole(owner, path).decode(encoding)
     except UnicodeDecodeError as error:
         raise DataError(
             f"{owner}: {path.name} is no UTF-8 text: {error.reason} at byte {error.start}", code="GC205", loc=user_loc()
@@ -76,6 +83,25 @@ def lines_of(owner: str, path: Path) -> list[str]:
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
+
+
+def csv_rows(owner: str, path: Path, delimiter: str = ",", encoding: str = "utf-8") -> list[tuple[int, list[str]]]:
+    """(number of the line, values) of the rows of a CSV file that are not empty. DataError for what is none."""
+    reader = csv.reader(io.StringIO(text_of(owner, path, encoding), newline=""), delimiter=delimiter, strict=True)
+    most = csv.field_size_limit(_LONGEST)
+    try:
+        return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise unfit(owner, path, f"is no CSV: {error}", reader.line_num) from error
+    finally:
+        csv.field_size_limit(most)
+
+
+def check_width(owner: str, path: Path, rows: list[tuple[int, list[str]]], width: int) -> None:
+    """DataError for a row of a CSV file that has not one value for each column."""
+    for line, row in rows:
+        if len(row) != width:
+            raise unfit(owner, path, f"has {len(row)} values, there are {width} columns", line)
 
 
 def unfit(owner: str, path: Path, why: str, line: int | None = None) -> DataError:

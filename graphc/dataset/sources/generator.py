@@ -16,7 +16,7 @@ from graphc.dataset.core import dicts
 from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.faults import fault, interrupts
 from graphc.dataset.core.rows import Rows, alike, collated, joined_alike, of_numbers, stack, to_array, values
-from graphc.dataset.core.streams import Done, Run, Stream, Worked
+from graphc.dataset.core.streams import ALL, Done, Run, Stream, Worked
 from graphc.dataset.orders.samplers import PKSampler, readable_again
 from graphc.dataset.schema import Schema, numpy_dtype
 from graphc.dataset.sources.source import MappableDataset, Numbered, check_shards, chosen_sampler
@@ -141,12 +141,19 @@ class _BatchedStream(Worked):
         super().__init__(*pool_of(_OWNER, self._job, dataset.workers(), dataset.python_multiprocessing, run))
         self._sampler = dataset.batch_sampler
         self._batches: Iterator[Any] = iter(())
+        #: Whether any batch of the pass has been asked for.
+        self._asked = False
 
     def begin(self) -> None:
-        self.restart()
-        self._batches = iter(self._sampler)
+        self._batches, self._asked = iter(self._sampler), False
+
+    def leave(self) -> None:
+        super().leave()
+        if not self._asked:  # What the sampler draws as it is read is drawn. One that was read may have no end.
+            self.leave_out(ALL)
 
     def task(self, count: int) -> Array | None:
+        self._asked = True
         batch = next(self._batches, None)
         return None if batch is None else np.array(batch, np.int64)
 
@@ -154,7 +161,7 @@ class _BatchedStream(Worked):
         return self._job(task)
 
     def leave_out(self, count: int) -> int:
-        left_out = 0
+        self._asked, left_out = True, 0
         while left_out < count and next(self._batches, None) is not None:
             left_out += 1
         return left_out
@@ -224,13 +231,19 @@ class _IteratedStream(Stream):
     def __init__(self, dataset: GeneratorDataset) -> None:
         self._dataset = dataset
         self._source, self._form, self._limit = dataset.source, dataset.form, dataset.limit
-        self._rows: Iterator[Any] = iter(())
+        #: Those of the pass that are left; None before the first is read: of a pass that is not, the source is not asked.
+        self._rows: Iterator[Any] | None = None
         self._place = 0
         self._again = False
         self._failure: DataError | None = None
 
     def begin(self) -> None:
-        self._place, self._failure = 0, None
+        self._place, self._failure, self._rows = 0, None, None
+
+    def leave(self) -> None:
+        """Passes are independent of each other."""
+
+    def _opened(self) -> Iterator[Any]:
         try:
             rows = self._source() if callable(self._source) else self._source
             rows = iter(rows)
@@ -242,7 +255,7 @@ class _IteratedStream(Stream):
         if self._again and not isinstance(getattr(type(rows), "__iter__", None), FunctionType):
             raise _used_up()
         self._dataset.used_up = rows is self._source
-        self._rows = islice(_next_ones(rows), self._limit)
+        return islice(_next_ones(rows), self._limit)
 
     def read(self, count: int) -> Rows | None:
         if self._failure is not None:
@@ -260,6 +273,8 @@ class _IteratedStream(Stream):
 
     def _take(self, count: int) -> tuple[list[Any], DataError | None]:
         given: list[Any] = []
+        if self._rows is None:
+            self._rows = self._opened()
         try:
             for row in islice(self._rows, count):
                 given.append(row)
@@ -282,9 +297,6 @@ class _IteratedStream(Stream):
             left -= len(given)
             self._place += len(given)
         return count - left
-
-    def pass_over(self) -> None:
-        """Passes are independent of each other."""
 
 
 def _columns(

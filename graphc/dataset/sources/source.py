@@ -34,7 +34,6 @@ class Numbered(Worked):
         self._job, self._order = job, order
 
     def begin(self) -> None:
-        self.restart()
         self._order.begin()
 
     def task(self, count: int) -> Array | None:
@@ -46,9 +45,6 @@ class Numbered(Worked):
 
     def leave_out(self, count: int) -> int:
         return self._order.skip(count)
-
-    def pass_over(self) -> None:
-        self._order.next_pass()
 
 
 class MappableDataset(Dataset):
@@ -170,3 +166,6 @@ def check_shards(owner: str, num_shards: int | None, shard_id: int | None) -> No
     if num_shards is not None:
         assert shard_id is not None
         shard(integer(owner, "num_shards", num_shards, 1), shard_id, owner)
+
+
+__all__ = ["MappableDataset"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,11 @@ from typing import Any
 import numpy as np
 
 from graphc.dataset.checks import names
-from graphc.dataset.sources.files import lines_of, text_of, unfit
+from graphc.dataset.sources.files import check_width, csv_rows, lines_of, text_of, unfit
 from graphc.dataset.sources.line_files import FILES, LINES, LinesDataset
 from graphc.dataset.sources.parameters import CACHE, Parameter
 from graphc.dataset.sources.source import MappableDataset
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-
-#: Values may be as long as this, more than Python's reader takes by itself.
-_LONGEST = 2**31 - 1
 
 
 class TextFileDataset(LinesDataset):
@@ -110,9 +106,7 @@ class CSVDataset(TextFileDataset):
     def rows(self, path: Path, given: Any) -> list[Sequence[Any]]:
         owner = type(self).__name__
         rows = csv_rows(owner, path, given.field_delim)[self._head :]
-        for line, row in rows:
-            if len(row) != len(given.column_names):
-                raise unfit(owner, path, f"has {len(row)} values, there are {len(given.column_names)} columns", line)
+        check_width(owner, path, rows, len(given.column_names))
         if given.column_defaults is None:
             return [row for _, row in rows]
         return [
@@ -122,18 +116,6 @@ class CSVDataset(TextFileDataset):
             ]
             for line, row in rows
         ]
-
-
-def csv_rows(owner: str, path: Path, delimiter: str = ",") -> list[tuple[int, list[str]]]:
-    """(number of the line, values) of the rows of a CSV file that are not empty. DataError for what is none."""
-    reader = csv.reader(io.StringIO(text_of(owner, path), newline=""), delimiter=delimiter, strict=True)
-    most = csv.field_size_limit(_LONGEST)
-    try:
-        return [(reader.line_num, row) for row in reader if row]
-    except csv.Error as error:
-        raise unfit(owner, path, f"is no CSV: {error}", reader.line_num) from error
-    finally:
-        csv.field_size_limit(most)
 
 
 def _typed(owner: str, path: Path, line: int, name: str, text: str, default: Any) -> Any:

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 
 from graphc.dataset.core.rows import Rows
-from graphc.dataset.core.streams import Stream
+from graphc.dataset.core.streams import Epochs
 from graphc.errors import DataError, user_loc
 from graphc_codegen.forks import lock
 
@@ -16,7 +16,7 @@ _END = object()
 class _Shared:
     """What the thread and the taker share; the thread holds nothing else that could keep the taker alive."""
 
-    def __init__(self, stream: Stream, depth: int, epoch: int, position: int, epochs: int) -> None:
+    def __init__(self, stream: Epochs, depth: int, epoch: int, position: int, epochs: int) -> None:
         self.stream, self.depth = stream, depth
         self.epoch, self.position, self.epochs = epoch, position, epochs
         self.changed = threading.Condition(lock())
@@ -66,7 +66,7 @@ class ReadAhead:
     has been taken.
     """
 
-    def __init__(self, stream: Stream, depth: int, epoch: int, position: int, epochs: int) -> None:
+    def __init__(self, stream: Epochs, depth: int, epoch: int, position: int, epochs: int) -> None:
         """epoch, position: how much has been read already; epochs: how many passes there are, -1 for ever."""
         self._shared = _Shared(stream, depth, epoch, position, epochs)
         self._thread = threading.Thread(target=_produce, args=(self._shared,), name="graphc-dataset", daemon=True)

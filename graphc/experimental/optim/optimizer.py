@@ -222,3 +222,6 @@ def _rate(owner: str, value: Any) -> float:
 
 def _shown(value: Any) -> str:
     return str(value.asnumpy()) if isinstance(value, Tensor) else str(value)
+
+
+__all__ = ["Optimizer"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 from typing import Any
 
 from graphc.dataset.checks import names
-from graphc.dataset.sources.files import read_whole
+from graphc.dataset.sources.files import check_width, csv_rows, unfit
 from graphc.errors import DataError, user_loc
 from graphc.mindrecord import MSRStatus
 from graphc.mindrecord.converters.base import Converter, source_file, write
@@ -58,23 +56,12 @@ class CsvToMR(Converter):
 
     def _lines(self) -> tuple[list[str], list[list[str]]]:
         """The names of the columns, and the other lines."""
-        try:
-            text = read_whole(_OWNER, self._source).decode("utf-8-sig")
-            lines = [line for line in csv.reader(io.StringIO(text, newline=""), strict=True) if line]
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise DataError(
-                f"{_OWNER}: {self._source.name} is no CSV: {error}", code="GC205", loc=user_loc()
-            ) from error
-        if len(lines) < 2:
-            raise DataError(f"{_OWNER}: {self._source.name} has no rows", code="GC205", loc=user_loc())
-        for number, line in enumerate(lines[1:], 1):
-            if len(line) != len(lines[0]):
-                raise DataError(
-                    f"{_OWNER}: row {number} of {self._source.name} has {len(line)} values, there are {len(lines[0])} columns",
-                    code="GC205",
-                    loc=user_loc(),
-                )
-        return names(_OWNER, f"the first line of {self._source.name}", lines[0]), lines[1:]
+        rows = csv_rows(_OWNER, self._source, encoding="utf-8-sig")
+        if len(rows) < 2:
+            raise unfit(_OWNER, self._source, "has no rows")
+        head = rows[0][1]
+        check_width(_OWNER, self._source, rows, len(head))
+        return names(_OWNER, f"the first line of {self._source.name}", head), [row for _, row in rows[1:]]
 
 
 def _typed(texts: list[str]) -> tuple[str, list[Any]]:

@@ -56,7 +56,7 @@ def _summed(op: str) -> str:
 def _mean(total: Tensor, op: str, group: str) -> Tensor:
     if op != "avg":
         return total
-    if not total.tensor_type.is_float and not total.tensor_type.is_complex:
+    if not total.tensor_type.is_inexact:
         raise DTypeError(f"op='avg' of {total.tensor_type} has no place in a compiled step", loc=user_loc())
     made: Tensor = div(total, processes.size(group))
     return made

@@ -242,6 +242,5 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
-    "convolution",
     "same_pad",
 ]

@@ -12,7 +12,7 @@ from ml_dtypes import finfo
 
 from graphc import dispatch
 from graphc.errors import ArgumentValueError, DTypeError, GraphcWarning, stacklevel, user_loc
-from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
+from graphc.ir.types import COMPLEX, numpy_dtype
 from graphc.ops.tensor.call import at_once
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.deferred import Deferred
@@ -180,7 +180,7 @@ def as_bool(x: Operand) -> Tensor:
 def as_float(x: Operand) -> Tensor:
     """x itself if it is a float or complex tensor, else in float32."""
     tensor = as_tensor(x)
-    return tensor if tensor.tensor_type.dtype in (*FLOATS, *COMPLEX) else cast_to(tensor, "float32")
+    return tensor if tensor.tensor_type.is_inexact else cast_to(tensor, "float32")
 
 
 def type_as(input: Tensor, other: Tensor) -> Tensor:

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from graphc.errors import DTypeError, user_loc
 from graphc.ir.op import get_op
-from graphc.ir.types import COMPLEX, FLOATS
 from graphc.ops.functional.core import Operand, as_bool, as_float, call, pair
 from graphc.ops.functional.renaming import renamed
 from graphc.ops.tensor.methods import install
@@ -37,7 +36,7 @@ class Binary(Protocol):
 def floats(op: str, x: Operand) -> Tensor:
     """x as it is. DTypeError unless it is a float tensor, or a complex one, which not every op takes."""
     tensor = as_tensor(x, f"{op}: x")
-    if tensor.tensor_type.dtype not in (*FLOATS, *COMPLEX):
+    if not tensor.tensor_type.is_inexact:
         raise DTypeError(
             f"{op}: x is {tensor.tensor_type}, expected a float tensor",
             loc=user_loc(),

@@ -40,7 +40,7 @@ def summand(x: Tensor, dtype: Any) -> Tensor:
     if dtype is not None:
         return cast(x, dtype)
     tensor = as_tensor(x)
-    return tensor if tensor.tensor_type.is_float or tensor.tensor_type.is_complex else cast_to(tensor, "int64")
+    return tensor if tensor.tensor_type.is_inexact else cast_to(tensor, "int64")
 
 
 def widened(x: Tensor, dtype: Any) -> Tensor:

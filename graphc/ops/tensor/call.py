@@ -39,8 +39,7 @@ def constants(active: Recorder, results: tuple[Tensor, ...]) -> tuple[Tensor, ..
 
 
 def _constant(active: Recorder, x: Tensor) -> Tensor:
-    has_gradient = x.tensor_type.is_float or x.tensor_type.is_complex
-    return active.record("StopGradient", (x,), {})[0] if has_gradient else x
+    return active.record("StopGradient", (x,), {})[0] if x.tensor_type.is_inexact else x
 
 
 def at_once(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple[Tensor, ...]:

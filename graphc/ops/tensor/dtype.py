@@ -146,3 +146,10 @@ def promote_scalar(dtype: str, scalar: bool | int | float) -> str:
     if isinstance(scalar, int):
         return "int64" if dtype == "bool" else dtype
     return "float32" if dtype in INTEGERS or dtype == "bool" else dtype
+
+
+__all__ = [
+    "DType", "bfloat16", "bool_", "byte", "cdouble", "cfloat", "complex64", "complex128", "double", "float16",
+    "float32", "float64", "half", "int8", "int16", "int32", "int64", "intc", "intp", "long", "short", "single",
+    "ubyte", "uint8", "uint16", "uint32", "uint64", "uintc", "uintp", "ushort",
+]  # fmt: skip

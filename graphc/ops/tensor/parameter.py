@@ -308,3 +308,6 @@ class ParameterTuple(tuple[Parameter, ...]):
             if prefix == "accu_grads":
                 p.accumulator = copy
         return ParameterTuple(copies)
+
+
+__all__ = ["ParamInfo", "Parameter", "ParameterTuple"]

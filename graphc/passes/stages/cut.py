@@ -108,7 +108,7 @@ class _Part:
         if stage == self.me:
             operand = self.here[value]
         else:
-            zero = False if type.dtype == "bool" else 0 if not (type.is_float or type.is_complex) else 0.0
+            zero = False if type.dtype == "bool" else 0 if not type.is_inexact else 0.0
             operand = self.make(user, "Fill", (), {"dtype": type.dtype, "shape": type.shape, "value": zero}).outputs[0]
         made = self.make(user, "Broadcast", [operand], {"root": stage, **self.group}, after=self.in_turn())
         self.last, self.shared[value] = made.id, made.outputs[0]

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from graphc.dataset.sources.files import text_of, unfit
+from graphc.dataset.sources.files import check_width, csv_rows, text_of, unfit
 from graphc.dataset.sources.line_files import FILES, LINES, LINES_WORKERS_LAST, LinesDataset
 from graphc.dataset.sources.parameters import CACHE, DIRECTORY, choice, usage
-from graphc.dataset.sources.text import csv_rows
 
 
 class _CsvDataset(LinesDataset):
@@ -30,9 +29,7 @@ class _CsvDataset(LinesDataset):
     def rows(self, path: Path, given: Any) -> list[Sequence[Any]]:
         owner = type(self).__name__
         rows = csv_rows(owner, path)
-        for line, row in rows:
-            if len(row) != len(self.names):
-                raise unfit(owner, path, f"has {len(row)} values, there are {len(self.names)} columns", line)
+        check_width(owner, path, rows, len(self.names))
         return [row for _, row in rows]
 
 

@@ -1,26 +1,6 @@
-"""MindSpore's modules: which there are, and where in graphc their names are found.
-
-Those that graphc has no file for are modules of graphc all the same: `graphc.ops.operations` is what `mindspore.ops.operations`
-is, so a script that names it changes one line. A name that graphc lacks is an ImportError or AttributeError that says so and
-names the nearest thing there is.
-"""
+"""MindSpore's modules: which there are, and the modules of graphc that have their names."""
 
 from __future__ import annotations
-
-import sys
-from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import FunctionType, ModuleType
-from typing import Any
-
-from graphc import suggest
-from graphc.errors import TraceAttributeError, printable, user_loc
-from graphc.frames import clean
-from graphc.instead import instead
-from graphc.signatures import wrappers
-from graphc.suggest import HABITS, imports_from, nearest
 
 _TOP = "graphc.compat.toplevel"
 _TENSORS = (
@@ -31,6 +11,7 @@ _TENSORS = (
     "graphc.ops.tensor.tensor",
     "graphc.ops.tensor.parameter",
 )
+_USUAL = ("graphc.compat.usual",)
 _NN = ("graphc.nn",)
 _OPS = ("graphc.ops", "graphc.ops.gradients.reverse", _TOP)
 _PRIMITIVES = ("graphc.ops", "graphc.ops.primitives", _TOP)
@@ -87,7 +68,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore._c_expression": ("graphc.compat.native",),
     "mindspore._c_expression.amp": ("graphc.compat.native_amp",),
     "mindspore._c_expression.typing": ("graphc.compat.type_classes",),
-    **dict.fromkeys(("mindspore.boost", "mindspore.boost.grad_accumulation"), ("graphc.compat.boost",)),
+    **dict.fromkeys(("mindspore.boost", "mindspore.boost.grad_accumulation"), ("graphc.compat.boost", *_USUAL)),
     # Tensors are pickled.
     **dict.fromkeys(("mindspore.multiprocessing", "mindspore.multiprocessing.queue"), ("multiprocessing",)),
     "mindspore.log": ("graphc.compat.log",),
@@ -109,15 +90,18 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.mint.distributed.distributed": ("graphc.compat.mint_distributed",),
     "mindspore.mint.linalg": ("graphc.mint.linalg",),
     "mindspore.mint.special": ("graphc.mint.special",),
-    "mindspore.mint.nn": ("graphc.mint.nn",),
-    "mindspore.mint.nn.functional": ("graphc.mint.nn.functional",),
+    "mindspore.mint.nn": ("graphc.mint.nn", *_USUAL),
+    **dict.fromkeys(("mindspore.mint.functional", "mindspore.mint.nn.functional"), ("graphc.mint.nn.functional",)),
     "mindspore.mint.optim": ("graphc.mint.optim",),
-    **_within("mindspore.mint.optim", "adam adamw sgd fused_adamw", ("graphc.mint.optim",)),
-    "mindspore.mint.nn.layer": ("graphc.mint.nn",),
-    **_within("mindspore.mint.nn.layer", "activation basic conv normalization padding pooling", ("graphc.mint.nn",)),
+    **_within("mindspore.mint.optim", "adam adamw sgd fused_adamw", ("graphc.mint.optim", *_USUAL)),
+    "mindspore.mint.nn.layer": ("graphc.mint.nn", *_USUAL),
+    **_within(
+        "mindspore.mint.nn.layer", "activation basic conv normalization padding pooling", ("graphc.mint.nn", *_USUAL)
+    ),
     "mindspore.numpy": ("graphc.numpy",),
     "mindspore.numpy.fft": ("graphc.numpy.fft",),
-    **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
+    **_within("mindspore.numpy", "array_creations array_ops logic_ops dtypes", ("graphc.numpy",)),
+    "mindspore.numpy.math_ops": ("graphc.numpy", "graphc.numpy.elementwise", "graphc.numpy.reductions"),
     **{f"mindspore.{name}": (f"graphc.{name}",) for name in ("scipy", "scipy.linalg", "scipy.fft", "scipy.ops")},
     **dict.fromkeys(
         ("mindspore.scipy.optimize", *(f"mindspore.scipy.optimize.{name}" for name in _OPTIMIZE)),
@@ -133,7 +117,12 @@ MODULES: dict[str, tuple[str, ...]] = {
         "cifar10_to_mr cifar100_to_mr csv_to_mr imagenet_to_mr mnist_to_mr tfrecord_to_mr",
         _MINDRECORD,
     ),
-    "mindspore.dataset": ("graphc.dataset", "graphc.compat.lacking", "graphc.dataset.nodes.sequence"),
+    "mindspore.dataset": (
+        "graphc.dataset",
+        "graphc.dataset.sources.source",
+        "graphc.compat.lacking",
+        "graphc.dataset.nodes.sequence",
+    ),
     "mindspore.dataset.config": ("graphc.dataset.config",),
     "mindspore.dataset.core.config": ("graphc.dataset.config",),
     "mindspore.dataset.core": ("graphc.dataset",),
@@ -163,7 +152,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- networks
     "mindspore.nn": _NN,
     **_within("mindspore.nn", "cell loss wrap grad utils utils.init sparse sparse.sparse", _NN),
-    **_within("mindspore.nn", "layer layer.math", ("graphc.compat.layers", *_NN)),
+    **_within("mindspore.nn", "layer layer.math", ("graphc.compat.layers", *_NN, *_USUAL)),
     "mindspore.nn.probability": ("graphc.nn.probability",),
     "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
     **_within(
@@ -176,7 +165,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within(
         "mindspore.nn.probability.bnn_layers",
         "conv_variational dense_variational layer_distribution bnn_cell_wrapper",
-        ("graphc.nn.probability.bnn_layers",),
+        ("graphc.nn.probability.bnn_layers", *_USUAL),
     ),
     "mindspore.nn.probability.bijector": ("graphc.nn.probability.bijector",),
     **_within(
@@ -184,8 +173,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         "bijector exp gumbel_cdf invert power_transform scalar_affine softplus",
         ("graphc.nn.probability.bijector",),
     ),
-    "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
-    "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules",),
+    "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.compat.metrics"),
+    "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules", *_USUAL),
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
     **_within(
         "mindspore.nn.layer",
@@ -198,11 +187,11 @@ MODULES: dict[str, tuple[str, ...]] = {
         f"mindspore.nn.layer.{part}": (*_NN, f"graphc.nn.layer.{part}")
         for part in ("activation", "conv", "normalization")
     },
-    "mindspore.nn.layer.rnn_cells": (*_NN, "graphc.compat.recurrent"),
+    "mindspore.nn.layer.rnn_cells": (*_NN, "graphc.compat.recurrent", *_USUAL),
     "mindspore.nn.loss": _NN,
     "mindspore.nn.loss.loss": (*_NN, "graphc.nn.loss.base"),
     "mindspore.nn.optim": ("graphc.nn.optim",),
-    "mindspore.nn.optim.optimizer": ("graphc.nn.optim", "graphc.nn.optim.mindspore_base"),
+    "mindspore.nn.optim.optimizer": ("graphc.nn.optim", "graphc.nn.optim.mindspore_base", *_USUAL),
     **_within(
         "mindspore.nn.optim",
         "momentum sgd adam lamb lars rmsprop adagrad ftrl lazyadam proximal_ada_grad asgd rprop adamax adadelta"
@@ -211,7 +200,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.experimental": ("graphc.experimental",),
     "mindspore.experimental.optim": ("graphc.experimental.optim",),
-    "mindspore.experimental.optim.optimizer": ("graphc.experimental.optim.optimizer",),
+    "mindspore.experimental.optim.optimizer": ("graphc.experimental.optim.optimizer", *_USUAL),
     "mindspore.experimental.optim.lr_scheduler": ("graphc.experimental.optim.lr_scheduler",),
     **_within(
         "mindspore.experimental.optim",
@@ -277,23 +266,23 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- training
     "mindspore.amp": ("graphc.amp", "graphc.amp.scalers"),
     "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
-    "mindspore.train.callback": ("graphc.train", "graphc.compat.callbacks"),
-    "mindspore.train.callback._callback": ("graphc.train", "graphc.compat.callbacks", "graphc.compat.saving"),
+    "mindspore.train.callback": ("graphc.train", "graphc.compat.callbacks", *_USUAL),
+    "mindspore.train.callback._callback": ("graphc.train", "graphc.compat.callbacks", "graphc.compat.saving", *_USUAL),
     **_within(
         "mindspore.train.callback",
         "_checkpoint _early_stop _history _lambda_callback _loss_monitor _lr_scheduler_callback _on_request_exit"
         " _reduce_lr_on_plateau _summary_collector _time_monitor _backup_and_restore",
-        ("graphc.train",),
+        ("graphc.train", *_USUAL),
     ),
-    **_within("mindspore.train", "model data_sink dataset_helper", ("graphc.train", "graphc.compat.training")),
+    **_within("mindspore.train", "model data_sink dataset_helper", ("graphc.train", "graphc.compat.training", *_USUAL)),
     "mindspore.train._utils": ("graphc.compat.training",),
-    "mindspore.train.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
+    "mindspore.train.metrics": ("graphc.nn.metrics", "graphc.compat.metrics"),
     **_within(
         "mindspore.train.metrics",
         "accuracy auc bleu_score confusion_matrix cosine_similarity dice error fbeta hausdorff_distance loss"
         " mean_surface_distance metric occlusion_sensitivity perplexity precision recall roc"
         " root_mean_square_surface_distance topk",
-        ("graphc.nn.metrics", "graphc.nn.metrics.base"),
+        ("graphc.nn.metrics", "graphc.compat.metrics", *_USUAL),
     ),
     "mindspore.train.amp": ("graphc.amp", "graphc.compat.amp_lists"),
     "mindspore.train.loss_scale_manager": ("graphc.amp",),
@@ -305,13 +294,18 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.communication": _PARALLEL,
     "mindspore.communication.management": _PARALLEL,
     "mindspore.communication._comm_helper": (*_PARALLEL, "graphc.compat.comm_helper"),
-    **dict.fromkeys(("mindspore.ops.communication", "mindspore.ops.function.comm_func"), ("graphc.ops.communication",)),
+    **dict.fromkeys(
+        ("mindspore.ops.communication", "mindspore.ops.function.comm_func"),
+        ("graphc.ops.communication", "graphc.compat.communication"),
+    ),
     "mindspore.communication.comm_func": ("graphc.parallel.comm_func",),
     "mindspore.parallel": _PARALLEL,
     "mindspore.parallel.auto_parallel": ("graphc.compat.auto_parallel",),
     **_within("mindspore.parallel", "nn nn.parallel_cell_wrapper", ("graphc.compat.parallel_nn",)),
     **_within(
-        "mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor shard", _PARALLEL
+        "mindspore.parallel",
+        "_auto_parallel_context _utils _cost_model_context _ps_context _tensor shard",
+        (*_PARALLEL, "graphc.parallel.settings"),
     ),
 }
 
@@ -324,206 +318,3 @@ def mindspore_name(name: str) -> str:
 def is_module(name: str) -> bool:
     """Whether MODULES has a module of this path, in `mindspore` or beneath `graphc`."""
     return mindspore_name(name) in MODULES
-
-
-class Shadow(ModuleType):
-    """A module of MindSpore's name, or of that path beneath graphc, whose contents are graphc's."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, f"{name}, by graphc")
-        self.__path__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if is_module(f"{self.__name__}.{name}"):
-            return import_module(f"{self.__name__}.{name}")
-        key = mindspore_name(self.__name__)
-        for provider in _providers(key):
-            value = _as_users_know(getattr(provider, name, self))
-            # `self` where there is none; and a provider that lacks a function of this name has this module there, once imported.
-            if not isinstance(value, Shadow) or mindspore_name(value.__name__) != key:
-                setattr(self, name, value)
-                return value
-        message = f"graphc has no {self.__name__}.{printable(name)}{_nearest(key, name)}"
-        if name.startswith("__"):
-            raise AttributeError(message)
-        if imports_from(sys._getframe(1)):
-            raise ImportError(message, name=self.__name__)
-        raise TraceAttributeError(message, loc=user_loc(), help=HABITS.get(name))
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Modules such as mindspore.common.mutable, which stand for the function of the same name in them."""
-        return getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)
-
-    def __dir__(self) -> list[str]:
-        providers = _providers(mindspore_name(self.__name__))
-        names = (n for p in providers for n in getattr(p, "__all__", dir(p)))
-        return sorted({n for n in names if not n.startswith("_")})
-
-    @property
-    def __all__(self) -> list[str]:
-        return dir(self)
-
-
-def _providers(name: str) -> list[ModuleType]:
-    found = []
-    for path in MODULES[name]:
-        try:
-            found.append(import_module(path))
-        except ModuleNotFoundError as error:
-            if error.name is None or not path.startswith(error.name):
-                raise
-    return found
-
-
-def others_of(module: str) -> Callable[[str], Any]:
-    """`__getattr__` of a module with a file of its own: what MindSpore's module of this path has besides, and graphc has too."""
-
-    def find(name: str) -> Any:
-        try:
-            return suggest.no_member(module, name, vars(sys.modules[module]))
-        except (AttributeError, ImportError) as error:
-            clean(error)
-            raise
-
-    return find
-
-
-def _elsewhere(path: str) -> Any:
-    """What stands for a name that some module of graphc lacks: a module of MindSpore's, or what a provider of the module's
-    other names has; None if there is none.
-    """
-    if is_module(path):
-        return import_module(path)
-    module, _, name = path.rpartition(".")
-    key = mindspore_name(module)
-    if key == "mindspore" or key not in MODULES or name.startswith("_"):
-        return None
-    for provider in _providers(key):
-        if (
-            provider.__name__ != module
-            and not provider.__name__.startswith("graphc.compat")
-            and _exports(provider, name)
-        ):
-            return _as_users_know(getattr(provider, name))
-    return None
-
-
-def _as_users_know(member: Any) -> Any:
-    """A function with the wrapper that it has elsewhere: names of one function are names of one object."""
-    return wrappers.get(member, member) if isinstance(member, FunctionType) else member
-
-
-def _exports(module: ModuleType, name: str) -> bool:
-    """Whether a name is one of those that a module is for: not what it has imported."""
-    if hasattr(module, "__all__"):
-        return name in module.__all__
-    value = vars(module).get(name)
-    return not isinstance(value, ModuleType) and str(getattr(value, "__module__", "")).startswith("graphc")
-
-
-def _complete(module: ModuleType) -> None:
-    """Let a module that has a file of its own have the other names and modules of MindSpore's at its path."""
-    name = module.__name__
-    if "__getattr__" not in vars(module):
-        module.__getattr__ = others_of(name)  # type: ignore[method-assign]
-    if not hasattr(module, "__path__") and any(m.startswith(f"{mindspore_name(name)}.") for m in MODULES):
-        module.__path__ = []  # A package to Python: the finder knows what is in it.
-
-
-def module_hint(name: str) -> str:
-    """What to use for a module that is not there, or the names of modules that are nearly so."""
-    parent, _, child = name.rpartition(".")
-    if parent in MODULES and (use := _left_out(parent, child)):
-        return f"; {use}"
-    near = nearest(name, MODULES, 3)
-    return f"; the nearest there is: {', '.join(near)}" if near else ""
-
-
-def _nearest(module: str, name: str) -> str:
-    parent, _, child = module.rpartition(".")
-    # What a module lacks that is itself left out has the same reason.
-    if use := _left_out(module, name) or (parent and _left_out(parent, child)):
-        return f"; {use}"
-    known = [n for provider in _providers(module) for n in dir(provider) if not n.startswith("_")]
-    near = nearest(name, known, 3)
-    return f"; the nearest there is: {', '.join(near)}" if near else ""
-
-
-def _left_out(module: str, name: str) -> str | None:
-    """What to use for a name that a module of MODULES lacks on purpose."""
-    own = "graphc" + module.removeprefix("mindspore")
-    return next((use for path in (own, *MODULES[module], "graphc") if (use := instead(path, name))), None)
-
-
-class _Loader(Loader):
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return Shadow(spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Names are looked up when they are asked for."""
-
-
-#: What makes the modules, wherever they are found.
-LOADER = _Loader()
-
-
-class _Completing(Loader):
-    """Loads a module as another loader does, and completes it."""
-
-    def __init__(self, loader: Loader) -> None:
-        self.loader = loader
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        spec = module.__spec__
-        if spec is not None:
-            spec.loader = module.__loader__ = self.loader
-        self.loader.exec_module(module)
-        _complete(module)
-
-
-class _Completer(MetaPathFinder):
-    """Asked first, for modules of graphc at paths of MindSpore's: what the other finders find, to be completed."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if not name.startswith("graphc.") or not is_module(name):
-            return None
-        others = [f for f in sys.meta_path if f is not self and not isinstance(f, _Finder)]
-        spec = next((s for f in others if (s := f.find_spec(name, path, target)) is not None), None)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Completing(spec.loader)
-        return spec
-
-
-class _Finder(MetaPathFinder):
-    """Asked last, for what no other finder has found."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if not name.startswith("graphc."):
-            return None
-        package, _, child = name.rpartition(".")
-        if is_module(name):
-            # An import would put the module in the place of what the package has by this name.
-            parent = sys.modules.get(package)
-            if not isinstance(parent, Shadow) and child in getattr(parent, "__all__", ()):
-                return None
-            return ModuleSpec(name, LOADER, is_package=True)
-        key = mindspore_name(package)
-        if key in MODULES and (use := _left_out(key, child)):
-            raise ModuleNotFoundError(f"graphc has no module {printable(name)}; {use}", name=name)
-        return None
-
-
-def install() -> None:
-    """Make them importable, and attributes of the packages that they are in; complete the modules that have files."""
-    for name in [n for n in sys.modules if n.startswith("graphc.") and is_module(n)]:
-        _complete(sys.modules[name])
-    sys.meta_path.insert(0, _Completer())
-    sys.meta_path.append(_Finder())
-    suggest.member_of = _elsewhere

@@ -1,0 +1,5 @@
+"""What MindSpore's modules of metrics have besides the metrics."""
+
+from graphc.nn.metrics.base import EvaluationBase
+
+__all__ = ["EvaluationBase"]
