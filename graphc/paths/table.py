@@ -32,7 +32,12 @@ _AUDIO = ("graphc.dataset.audio", "graphc.compat.transforms")
 _PARALLEL = ("graphc.parallel", _TOP)
 _DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
 _INSIDE = ("graphc.compat.primitives",)
-_GENERATED = ("graphc.compat.generated", "graphc.compat.generated_classes", *_PRIMITIVES)
+_GENERATED = (
+    "graphc.compat.generated",
+    "graphc.compat.generated_classes",
+    *_PRIMITIVES,
+    "graphc.compat.extended.auto_generate",
+)
 _DEVICES = ("graphc.compat.devices",)
 _OPTIMIZE = ("minimize", "line_search", "linear_sum_assignment")
 _PROFILER = ("graphc.profiling.profiler", "graphc.profiling.settings")
@@ -220,15 +225,17 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.ops.operations._inner_ops": ("graphc.compat.inner", *_PRIMITIVES),
     "mindspore.ops.functional": ("graphc.ops.functional", *_OPS, *_INSIDE),
-    "mindspore.ops.function": _OPS,
+    "mindspore.ops.function": (*_OPS, "graphc.compat.extended.function"),
+    "mindspore.ops.function.math_func": (*_OPS, "graphc.compat.extended.math_func"),
+    "mindspore.ops.function.array_func": (*_OPS, "graphc.compat.extended.array_func"),
     **_within(
         "mindspore.ops.function",
-        "math_func array_func nn_func random_func clip_func debug_func grad linalg_func fft_func image_func other_func"
+        "clip_func debug_func grad linalg_func fft_func image_func other_func"
         " parameter_func spectral_func vmap_func sparse_func sparse_unary_func",
         _OPS,
     ),
-    "mindspore.ops.function.nn_func": (*_OPS, "graphc.compat.attention"),
-    "mindspore.ops.function.random_func": (*_OPS, *_INSIDE),
+    "mindspore.ops.function.nn_func": (*_OPS, "graphc.compat.attention", "graphc.compat.extended.nn_func"),
+    "mindspore.ops.function.random_func": (*_OPS, *_INSIDE, "graphc.compat.extended.random_func"),
     **_within("mindspore.ops.function.grad", "grad_func", _OPS),
     "mindspore.ops.composite": ("graphc.ops.gradients", *_OPS),
     **_within("mindspore.ops.composite", "base math_ops multitype_ops env_ops", ("graphc.ops.gradients", *_OPS)),
@@ -239,6 +246,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.gradients", *_INSIDE),
     **_within("mindspore.ops", "auto_generate auto_generate.gen_ops_def auto_generate.gen_ops_prim", _GENERATED),
+    "mindspore.ops.functional_overload": ("graphc.compat.extended.overloads",),
     "mindspore.ops._primitive_cache": (_TOP,),
     # ---- tensors and compilation
     "mindspore.common": (*_TENSORS, "graphc.compat.executor", "graphc.compat.gradients"),
