@@ -84,5 +84,5 @@ def _issubclass_(type_: Any, dtype: Any) -> bool:
 
 __all__ = [
     "BFloat", "Float", "Int", "UInt", "all_types", "complex_type", "float_type", "int_type", "number", "number_type",
-    "signed_type", "type_size_in_bytes", "uint_type",
+    "signed_type", "type_size_in_bytes", "uint", "uint_type",
 ]  # fmt: skip

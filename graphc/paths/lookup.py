@@ -108,9 +108,12 @@ def exports(module: ModuleType, name: str) -> bool:
     """
     if name in module.__all__ or not name.startswith("_"):
         return name in module.__all__
-    value = vars(module).get(name)
-    own = str(getattr(value, "__module__", "")).startswith("graphc") and not isinstance(value, ModuleType)
-    return own or (name.startswith("__") and name in vars(module))
+    if name not in vars(module):
+        return False
+    value = vars(module)[name]
+    # A table does not say where it was made; what modules import of others' is functions and classes.
+    own = str(getattr(value, "__module__", "graphc")).startswith("graphc") and not isinstance(value, ModuleType)
+    return own or name.startswith("__")
 
 
 def _public(module: str) -> set[str]:
