@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
@@ -110,7 +110,9 @@ class Steps:
             self._seen = (*at[:2], self._names.size), state, watch
         return state, watch
 
-    def step(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CompiledStep, Watch] | None:
+    def step(
+        self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], may_leave: bool = True
+    ) -> tuple[CompiledStep, Watch] | None:
         """The step for such arguments, compiled now if there is none; None where the cell turns out to be left to Python."""
         with failing("reading the cell and its arguments", outermost=True, deep=True):
             leaves, structure = flatten((args, kwargs))
@@ -130,18 +132,23 @@ class Steps:
         self._announce(cell, key, before)
         # Threads that come together each compile one, the first to end is kept.
         taken = Taken({**state.iterators(), **(values.iterators() if values is not None else {})})
-        made, lasting = None, Lasting()
-        with self.left.trying(cell, (args, kwargs)), collector.compiling, unforked, taken, lasting:
-            made = (
-                PaddedStep(cell, args, kwargs, varying, self.turns, self._names)
-                if varying
-                else CompiledStep(cell, args, kwargs, self.turns, self._names)
-            )
-        if made is None:
+        lasting = Lasting()
+
+        def is_as_it_was() -> bool:
+            return not taken.names and self.state(cell)[0] == state
+
+        with self.left.trying(cell, lasting, is_as_it_was) if may_leave else nullcontext():
+            with collector.compiling, unforked, taken, lasting:
+                made = (
+                    PaddedStep(cell, args, kwargs, varying, self.turns, self._names)
+                    if varying
+                    else CompiledStep(cell, args, kwargs, self.turns, self._names)
+                )
+            # Where the next call compiles again, what has changed once changes once more.
+            if lasting.changes and is_as_it_was():
+                lasting.tell()
+        if self.left.now:
             return None
-        # Where the next call compiles again, what has changed once changes once more.
-        if lasting.changes and not taken.names and self.state(cell)[0] == state:
-            lasting.tell()
         if taken.names:
             key, watch = key._replace(taken=(taken.names, object())), Watch.of_what_moves()
             self._announce(cell, key, before)
@@ -161,7 +168,7 @@ class Steps:
         """
         latest, made = self.latest[0], None
         with suppress(Exception):
-            made = self.step(cell, args, kwargs)
+            made = self.step(cell, args, kwargs, may_leave=False)
             if made is not None and (latest is None or made[0].gives == latest.gives):
                 return made
         self.numbers.refuse()

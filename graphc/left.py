@@ -7,17 +7,15 @@ A warning says so, once for a Cell. Who sets a mode gets what it says.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from graphc import context
 from graphc.arguments import refuses_once
 from graphc.codes import PYTHON_ALONE
 from graphc.errors import ArgumentTypeError, GraphcError, OpByOpWarning, stacklevel
-from graphc.guards.state import State
-from graphc.guards.walk import Names, walk
 from graphc.nn.cell.cell import Cell
+from graphc.trace.lasting import Lasting
 
 
 class Left:
@@ -34,22 +32,19 @@ class Left:
         return self._is_left and context.leaves_to_python()
 
     @contextmanager
-    def trying(self, cell: Cell, values: Any) -> Iterator[None]:
+    def trying(self, cell: Cell, lasting: Lasting, is_as_it_was: Callable[[], bool]) -> Iterator[None]:
         """Compile the cell: an error that Python alone may settle ends in `now`, all others go on.
 
-        values: of the arguments. An error goes on, too, where compiling has changed what the Cell reads or writes: lists that it
-        appends to, dicts, globals. A second time would change that twice.
+        What compiling has changed for good goes back, as Python does it once more. An error goes on where that cannot be.
         """
         if cell.always_compiles or not context.leaves_to_python():
             yield
             return
-        names, roots = Names(written=True), [("self", cell), ("arguments", values)]
-        before = State(walk(names, roots))
         token = refuses_once.set(True)
         try:
             yield
         except GraphcError as error:
-            if not _may_be_settled(error) or State(walk(names, roots)) != before:
+            if not (_may_be_settled(error) and lasting.undone() and is_as_it_was()):
                 raise
             self._is_left, self._reason = True, error
         finally:

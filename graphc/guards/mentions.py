@@ -21,16 +21,13 @@ _SIMPLE = ("LOAD_CONST", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_SMALL_INT")
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """The names that code reads. `names` has attributes and strings that may name some; `dynamic`: any attribute may be read.
-    `written` are globals, and variables around it, that it only writes into.
-    """
+    """The names that code reads. `names` has attributes and strings that may name some; `dynamic`: any attribute may be read."""
 
     names: frozenset[str]
     globals: tuple[str, ...]
     around: frozenset[str]
     modules: tuple[str, ...]
     dynamic: bool
-    written: frozenset[str]
 
 
 @lru_cache(maxsize=4096)
@@ -42,7 +39,6 @@ def mentions(code: CodeType) -> Mentions:
     found: dict[str, None] = {}
     around: set[str] = set()
     modules: dict[str, None] = {}
-    only_written: set[str] = set()
     for inner in _codes(code):
         members.update(_strings(inner.co_consts))
         instructions = list(dis.get_instructions(inner))
@@ -52,7 +48,6 @@ def mentions(code: CodeType) -> Mentions:
             if instruction.opname == "IMPORT_NAME":
                 modules[name] = None
             if place in written:
-                only_written.add(name)
                 continue
             if instruction.opname in _GLOBAL:
                 found[name] = None
@@ -61,9 +56,7 @@ def mentions(code: CodeType) -> Mentions:
             elif instruction.opname in _MEMBER:
                 members.add(name)
     dynamic = not _DYNAMIC.isdisjoint(found) or not _DYNAMIC.isdisjoint(members)
-    return Mentions(
-        frozenset(members), tuple(found), frozenset(around), tuple(modules), dynamic, frozenset(only_written)
-    )
+    return Mentions(frozenset(members), tuple(found), frozenset(around), tuple(modules), dynamic)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

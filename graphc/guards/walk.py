@@ -72,10 +72,9 @@ Token = Any
 
 
 class Names:
-    """The names that code reads which was found so far, with `written` those, too, that it only writes into; it only grows."""
+    """The names that code reads which was found so far; it only grows."""
 
-    def __init__(self, written: bool = False) -> None:
-        self.written = written
+    def __init__(self) -> None:
         self.known = {"construct", "bprop"}
         self.everything = False
         self.grown = False
@@ -86,11 +85,7 @@ class Names:
         return len(self.known) + self.everything
 
     def add(self, found: Mentions) -> None:
-        self._add(found.names | self.besides(found), found.dynamic)
-
-    def besides(self, found: Mentions) -> frozenset[str]:
-        """What counts of the code beside what it reads."""
-        return found.written if self.written else frozenset()
+        self._add(found.names, found.dynamic)
 
     def _add(self, names: frozenset[str], dynamic: bool) -> None:
         if not names <= self.known or (dynamic and not self.everything):
@@ -290,19 +285,18 @@ class Walk:
     def _around(self, function: FunctionType, found: Mentions | None) -> None:
         """Variables around a function: all that its code reads; of a library's function, what can be called."""
         filled = []
-        read = None if found is None else found.around | self.names.besides(found)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue  # Not assigned yet.
-            if name in read if read is not None else callable(value):
+            if name in found.around if found is not None else callable(value):
                 filled.append(cell)
                 self._add(name, value)
         self.watch.variables(filled)
 
     def _globals(self, space: dict[str, Any], found: Mentions) -> None:
-        names = [n for n in dict.fromkeys((*found.globals, *sorted(self.names.besides(found)))) if n in space]
+        names = [n for n in found.globals if n in space]
         self._put("", id(space))
         for name in names:
             self._add(name, space[name])

@@ -310,6 +310,28 @@ def items_of(value: Any) -> list[Any]:
     return [x for pair in _attributes(value).items() for x in pair]
 
 
+def put_back(held: Any, items: list[Any]) -> None:
+    """Let a container or object hold what `items_of` has found in it; what cannot go back, such as an iterator, stays."""
+    if isinstance(held, dict):
+        held.clear()
+        held.update(zip(items[::2], items[1::2], strict=True))
+    elif isinstance(held, (list, collections.deque, bytearray)):
+        held.clear()
+        held.extend(items)
+    elif isinstance(held, set):
+        held.clear()
+        held.update(items)
+    elif isinstance(held, types.CellType):
+        if items:
+            held.cell_contents = items[0]
+    elif not isinstance(held, _CHANGEABLE):
+        before = dict(zip(items[::2], items[1::2], strict=True))
+        for name in _attributes(held).keys() - before.keys():
+            object.__delattr__(held, name)
+        for name, value in before.items():
+            object.__setattr__(held, name, value)
+
+
 # ---- what is left when tracing is over
 
 

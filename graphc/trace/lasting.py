@@ -61,6 +61,13 @@ class Lasting:
         """Whether anything has changed."""
         return any(not inplace.is_unchanged(held, items) for _, _, held, items in self._found)
 
+    def undone(self) -> bool:
+        """Put back what has changed; whether all is as it was."""
+        for _, _, held, items in self._found:
+            if not inplace.is_unchanged(held, items):
+                inplace.put_back(held, items)
+        return not self.changes
+
     def tell(self) -> None:
         """Say what has changed, once per line (GC134)."""
         for function, name, held, items in self._found:

@@ -136,9 +136,61 @@ def test_what_jit_marks_is_compiled_or_refused(ms):
         jitted(ms.Tensor(X))
 
 
-class Count:
+class Log:
     """An object of the user's."""
 
+    def __init__(self):
+        self.number, self.kept, self.names = 0, [], {"first": 1}
+
+    def put(self, x):
+        self.number += 1
+        self.kept.append(x)
+        self.names.pop("first", None)
+        self.late = True
+
+
+class Logs(graphc.nn.Cell):
+    """Tells an object of every call."""
+
+    def __init__(self, log):
+        super().__init__()
+        self.log = log
+
+    def construct(self, x):
+        self.log.put(x * 3)
+        return x * 2
+
+
+class LogsAndAsks(Logs):
+    def construct(self, x):
+        self.log.put(x * 3)
+        return Asks.construct(self, x)
+
+
+@pytest.mark.parametrize(("kind", "code"), [(Logs, "GC133"), (LogsAndAsks, "GC130")])
+def test_what_compiling_has_changed_goes_back(ms, kind, code):
+    log = Log()
+    logs = kind(log)
+    assert np.array_equal(op_by_op(code, lambda: logs(ms.Tensor(X))).asnumpy(), X * 2)
+    assert (log.number, log.late, log.names) == (1, True, {})
+    logs(ms.Tensor(X + 1))
+    assert log.number == 2
+    assert [np.array_equal(a.asnumpy(), b) for a, b in zip(log.kept, (X * 3, X * 3 + 3), strict=True)] == [True, True]
+
+
+class CountsAlone(graphc.nn.Cell):
+    """Changes what nobody reads, with nothing that keeps it from being compiled."""
+
+    def __init__(self, log):
+        super().__init__()
+        self.log = log
+
+    def construct(self, x):
+        self.log.up()
+        return x * 2
+
+
+class Counter:
     def __init__(self):
         self.number = 0
 
@@ -146,23 +198,59 @@ class Count:
         self.number += 1
 
 
-class Counts(graphc.nn.Cell):
-    def __init__(self, count):
+def test_what_would_change_once_changes_at_every_call(ms):
+    counter = Counter()
+    counts = CountsAlone(counter)
+    for _ in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", graphc.OpByOpWarning)
+            counts(ms.Tensor(X))
+    assert counter.number == 3
+
+
+class Memo(graphc.nn.Cell):
+    """Makes something at the first call of each shape, and reads it later."""
+
+    def __init__(self):
         super().__init__()
-        self.count = count
+        self.made = {}
 
     def construct(self, x):
-        self.count.up()
-        return Asks.construct(self, x)
+        if x.shape not in self.made:
+            self.made[x.shape] = float(len(self.made) + 1)
+        return x * self.made[x.shape]
 
 
-def test_nothing_is_done_twice(ms):
-    """What compiling has changed before it was refused would change again."""
-    count = Count()
-    counts = Counts(count)
+def test_what_is_made_once_is_compiled(ms):
+    memo = Memo()
+    for shape in ((2, 3), (3,), (2, 3)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", graphc.OpByOpWarning)
+            memo(ms.Tensor(np.ones(shape, np.float32)))
+    assert memo.made == {(2, 3): 1.0, (3,): 2.0}
+
+
+class Takes(graphc.nn.Cell):
+    """The next item of an iterator, and a value."""
+
+    def __init__(self):
+        super().__init__()
+        self.items = iter([2.0, 3.0])
+
+    def construct(self, x):
+        return Asks.construct(self, x) * next(self.items)
+
+
+def test_what_cannot_go_back_is_an_error(ms):
+    class TakesFirst(Takes):
+        def construct(self, x):
+            return next(self.items) * Asks.construct(self, x)
+
     with pytest.raises(graphc.TraceError, match="GC130"):
-        counts(ms.Tensor(X))
-    assert count.number == 1
+        TakesFirst()(ms.Tensor(X))
+    takes = Takes()
+    assert np.array_equal(op_by_op("GC130", lambda: takes(ms.Tensor(X))).asnumpy(), X * 4)
+    assert np.array_equal(takes(ms.Tensor(X)).asnumpy(), X * 6)
 
 
 class Sized(graphc.nn.Cell):
