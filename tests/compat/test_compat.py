@@ -178,8 +178,8 @@ def test_an_unchanged_script_trains(tmp_path):
 
 @pytest.mark.parametrize("chosen", [False, True])
 def test_what_python_alone_can_do_is_said_to_need_a_mode(tmp_path, chosen):
-    """Where the script sets no mode, which is another one in MindSpore then, and cannot be run by Python: something has
-    happened already.
+    """Where the script sets no mode, which is another one in MindSpore then, and Python cannot run it after all: an item of an
+    iterator has been taken.
     """
     script = tmp_path / "keeps.py"
     setting = "mindspore.set_context(mode=mindspore.GRAPH_MODE)" if chosen else ""
@@ -190,14 +190,9 @@ def test_what_python_alone_can_do_is_said_to_need_a_mode(tmp_path, chosen):
             {setting}
             class Keeps(mindspore.nn.Cell):
                 def construct(self, x):
-                    count.up()
-                    self.kept = x
+                    self.kept = x * next(numbers)
                     return x
-            class Count:
-                number = 0
-                def up(self):
-                    self.number += 1
-            count = Count()
+            numbers = iter([1, 2])
             Keeps()(mindspore.Tensor([1.0]))
             """
         )
