@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphc.arguments import once
+from graphc.arguments import once, refuses_once
 from graphc.attached import attached
 from graphc.errors import Loc
 from graphc.nn.cell.cell import Cell
@@ -63,6 +63,16 @@ class _Looked(NamedTuple):
     changed: frozenset[str]
 
 
+class _Once(NamedTuple):
+    """What a line does, and what to do instead; the name of what is changed, and whether `lasting` finds that it has been."""
+
+    line: int
+    what: str
+    help: str
+    name: str
+    is_found: bool = False
+
+
 def notice(fn: Callable[..., Any]) -> None:
     """Say what a function of the user's, and those that it names, do once. Each is looked at once."""
     stack = [(getattr(fn, "__func__", fn), getattr(fn, "__self__", None))]
@@ -78,12 +88,14 @@ def notice(fn: Callable[..., Any]) -> None:
 
 
 def _looked(function: FunctionType, owner: Any) -> _Looked:
-    """Say it of one function."""
+    """Say it of one function; where Python can take over, only what is not found when it has happened."""
     code = function.__code__
     changed: set[str] = set()
-    for line, what, help, name in _found(function, owner):
-        once(f"{what} once, when the Cell is compiled, not at every step", loc=_loc(code, line), help=help)
-        changed.add(name)
+    for each in _found(function, owner):
+        if not (each.is_found and refuses_once.get()):
+            message = f"{each.what} once, when the Cell is compiled, not at every step"
+            once(message, loc=_loc(code, each.line), help=each.help)
+            changed.add(each.name)
     later = _called_back(function, owner)
     named = [(each, _weak(holder)) for each, holder in called(function, owner) if id(each) not in later]
     return _Looked(named, frozenset(changed))
@@ -123,18 +135,18 @@ _GIVE = "give it to the step as a tensor"
 _STATE = "keep what changes in a Parameter, or return it"
 
 
-def _found(function: FunctionType, owner: Any) -> Iterator[tuple[int, str, str, str]]:
-    """(line, what happens, what to do instead, the name of what is changed)."""
+def _found(function: FunctionType, owner: Any) -> Iterator[_Once]:
     instructions = list(dis.get_instructions(function.__code__))
     line = function.__code__.co_firstlineno
     for i, instruction in enumerate(instructions):
         line = (instruction.positions.lineno if instruction.positions else None) or line
         if instruction.opname == "STORE_GLOBAL":
-            yield line, f"the global {instruction.argval} is set", _STATE, str(instruction.argval)
+            yield _Once(line, f"the global {instruction.argval} is set", _STATE, str(instruction.argval))
         elif instruction.opname in _ITEMS:
-            stored = _stored_outside(function, owner, _target(instructions[:i]), instruction)
-            if stored:
-                yield line, "an item of an object that outlives the call is set", _STATE, stored
+            name, held = _stored_outside(function, owner, _target(instructions[:i]), instruction)
+            if name:
+                what = "an item of an object that outlives the call is set"
+                yield _Once(line, what, _STATE, name, isinstance(held, _CONTAINERS))
         chain = _chain(instructions, i)
         if len(chain) < 2:
             continue
@@ -142,11 +154,11 @@ def _found(function: FunctionType, owner: Any) -> Iterator[tuple[int, str, str, 
         name = ".".join(chain)
         if holder is random or holder is np.random or isinstance(holder, _RANDOM):
             if callable(getattr(holder, member, None)) and not isinstance(getattr(holder, member), type):
-                yield line, f"{name} is called", _DRAW, name
+                yield _Once(line, f"{name} is called", _DRAW, name)
         elif holder is time or (_is_a_clock(holder) and member in ("now", "utcnow", "today")):
-            yield line, f"{name} is called", _GIVE, name
+            yield _Once(line, f"{name} is called", _GIVE, name)
         elif isinstance(holder, _CONTAINERS) and member in _CHANGING:
-            yield line, f"{name} is called", _STATE, ".".join(chain[:-1])
+            yield _Once(line, f"{name} is called", _STATE, ".".join(chain[:-1]), is_found=True)
 
 
 def _is_a_clock(holder: Any) -> bool:
@@ -206,9 +218,11 @@ def _reads(instruction: dis.Instruction) -> bool:
     return instruction.opname in ("BINARY_SUBSCR", "BINARY_SLICE")
 
 
-def _stored_outside(function: FunctionType, owner: Any, before: list[dis.Instruction], store: dis.Instruction) -> str:
-    """The name of the x of `x[k] = v`, if it is a container from outside, else "": the key, or each bound of a slice, is one
-    instruction, and x ends right before it.
+def _stored_outside(
+    function: FunctionType, owner: Any, before: list[dis.Instruction], store: dis.Instruction
+) -> tuple[str, Any]:
+    """The name of the x of `x[k] = v`, and x, if it is a container from outside, else "": the key, or each bound of a slice, is
+    one instruction, and x ends right before it.
     """
     sliced = bool(before) and before[-1].opname == "BUILD_SLICE"
     keys = 2 if store.opname == "STORE_SLICE" else int(before[-1].arg or 0) + 1 if sliced else 1
@@ -216,5 +230,5 @@ def _stored_outside(function: FunctionType, owner: Any, before: list[dis.Instruc
         chain = _chain(before, i)
         if chain and len(before) - i - len(chain) == keys:
             value = _value(function, owner, chain)
-            return ".".join(chain) if isinstance(value, (*_CONTAINERS, np.ndarray)) else ""
-    return ""
+            return (".".join(chain) if isinstance(value, (*_CONTAINERS, np.ndarray)) else ""), value
+    return "", None
