@@ -135,10 +135,16 @@ def door(function: Callable[P, R], module: str) -> Callable[P, R]:
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if dispatch.recorder.get() is not None:
-            return _called(function, args, kwargs)
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                return _settled(function, error, args, kwargs)
         try:
             with failing(function.__name__, outermost=True, tracing=True):
-                return _called(function, args, kwargs)
+                try:
+                    return function(*args, **kwargs)
+                except Exception as error:
+                    return _settled(function, error, args, kwargs)
         except BaseException as error:
             clean(error)
             raise
@@ -148,19 +154,20 @@ def door(function: Callable[P, R], module: str) -> Callable[P, R]:
     return call
 
 
-def _called(function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
-    """What a function returns; with the numbers that tensors hold where it takes numbers only. Arguments that do not fit are
-    refused.
+def _settled(function: Callable[..., R], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
+    """What a function that has raised an error returns for the numbers that tensors hold, where it takes numbers only. Arguments
+    that do not fit are refused.
     """
+    known = with_numbers(function, error, args, kwargs)
+    if known is None:
+        refuse_unknown(function, error, args, kwargs)
+        refuse_kind(function, error, args, kwargs)
+        raise error
+    args, kwargs = known
     try:
         return function(*args, **kwargs)
-    except Exception as error:
-        known = with_numbers(function, error, args, kwargs)
-        if known is None:
-            refuse_unknown(function, error, args, kwargs)
-            refuse_kind(function, error, args, kwargs)
-            raise
-    return _called(function, *known)
+    except Exception as another:
+        return _settled(function, another, args, kwargs)
 
 
 def doors(members: dict[str, Any], names: Iterable[str], module: str) -> None:

@@ -213,7 +213,8 @@ class Graph(Held):
         try:
             definition.check_arity(len(inputs))
             full = definition.complete(attrs or {})
-            definition.check_known(full)
+            if full:
+                definition.check_known(full)
             if definition.infer is None or not trusted:
                 data = self._data
                 ruled = tuple([data[id]["node"].types[slot] for id, slot in inputs])

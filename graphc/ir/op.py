@@ -255,10 +255,14 @@ class OpDef:
         """ArgumentTypeError for an attribute that is a tensor, or has one in it: those of a node are known before it runs."""
         for name, value in attrs.items():
             for each in value if type(value) is tuple else (value,):
-                if hasattr(each, "tensor_type"):
+                if type(each) not in _PLAIN_KINDS and hasattr(each, "tensor_type"):
                     raise ArgumentTypeError(
                         f"{self.name} needs {name!r} while the Cell is compiled: {each.tensor_type} has its value in the run"
                     )
+
+
+#: What most attributes are.
+_PLAIN_KINDS = frozenset((int, float, bool, str, type(None)))
 
 
 def _plain(value: Any) -> Any:

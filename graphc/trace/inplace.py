@@ -16,6 +16,7 @@ import operator
 import re
 import sys
 import types
+import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
@@ -222,7 +223,8 @@ def reached(name: str, value: Any, seen: set[int], depth: int = _DEPTH) -> Itera
     """What can be changed in place of all that a value holds, or a function reaches by its variables, with the name that it
     has there; also through functions inside it.
     """
-    value = behind(value)
+    if type(value) in weakref.ProxyTypes:
+        value = behind(value)
     if id(value) in seen or isinstance(value, (Tensor, type, types.ModuleType)):
         return
     seen.add(id(value))

@@ -33,7 +33,7 @@ class Lasting:
 
     def __init__(self) -> None:
         self._found: list[tuple[FunctionType, str, Any, list[Any]]] = []
-        self._looked: dict[tuple[int, int], tuple[FunctionType, Any]] = {}
+        self._looked: dict[tuple[int, ...], tuple[FunctionType, Any]] = {}
         self._seen: set[int] = set()
         #: What was said of it already, by the names that functions have for it.
         self._said: set[str] = set()
@@ -47,10 +47,13 @@ class Lasting:
 
     def look(self, function: FunctionType, owner: Any, said: frozenset[str]) -> None:
         """Note what a function reaches before it runs: by its variables, its defaults, globals and what it is a method of."""
-        if (id(function), id(owner)) in self._looked:
+        # The functions that one `lambda` makes in a loop reach the same.
+        around = (function.__code__, function.__globals__, function.__defaults__, function.__kwdefaults__, owner)
+        key = tuple(map(id, (*around, *(function.__closure__ or ()))))
+        if key in self._looked:
             return
         self._said |= said
-        self._looked[id(function), id(owner)] = function, owner
+        self._looked[key] = function, owner
         for root, value in _reachable(function, owner):
             for name, held in inplace.reached(root, value, self._seen):
                 if not isinstance(held, np.ndarray):  # Their contents are part of what a step is compiled for.

@@ -27,7 +27,7 @@ R = TypeVar("R")
 _LISTS = {
     "low": """
         Conv2D Conv3D Conv2DTranspose Conv3DTranspose Conv2DBackpropInput MatMul BatchMatMul PReLU Einsum
-        conv1d conv2d conv3d convolution conv_transpose2d conv2d_transpose conv3d_transpose
+        conv1d conv2d conv3d conv_transpose2d conv2d_transpose conv3d_transpose
         matmul bmm mm mv dense linear prelu einsum dot inner batch_dot cov
         mint.addmv mint.baddbmm
         """,
