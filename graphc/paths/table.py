@@ -246,7 +246,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.gradients", *_INSIDE),
     **_within("mindspore.ops", "auto_generate auto_generate.gen_ops_def auto_generate.gen_ops_prim", _GENERATED),
-    "mindspore.ops.functional_overload": ("graphc.compat.extended.overloads",),
+    "mindspore.ops.functional_overload": ("graphc.compat.extended.functional_overload",),
     "mindspore.ops._primitive_cache": (_TOP,),
     # ---- tensors and compilation
     "mindspore.common": (*_TENSORS, "graphc.compat.executor", "graphc.compat.gradients"),

@@ -15,12 +15,15 @@ from graphc.mint.nn import functional
 _HOMES = (mint, functional, mint.linalg)
 
 
-def same(names: str) -> dict[str, Any]:
-    """By its name what each is: "acos_ext" is acos, "chunk_view=chunk" is chunk, "linalg_norm=linalg.norm" that of linalg."""
-    made: dict[str, Any] = {}
+def put(space: dict[str, Any], names: str) -> list[str]:
+    """Put what such names stand for into a module; the names. "acos_ext" is acos, "chunk_view=chunk" is chunk,
+    "linalg_norm=linalg.norm" that of linalg.
+    """
+    made: list[str] = []
     for each in names.split():
         name, _, of = each.partition("=")
-        made[name] = _of_mint(of or name.removesuffix("_ext"))
+        space[name] = _of_mint(of or name.removesuffix("_ext"))
+        made.append(name)
     return made
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from graphc.compat.extended import same
+from graphc.compat.extended import put
 
-_NAMES = (
+__all__ = put(
+    globals(),
     "arange_ext chunk_view=chunk full_ext full_like_ext gather_ext meshgrid_ext ones_like_ext scatter_add_ext "
-    "sort_ext split_view=split tril_ext unbind_ext unsqueeze_view=unsqueeze zeros_like_ext"
+    "sort_ext split_view=split tril_ext unbind_ext unsqueeze_view=unsqueeze zeros_like_ext",
 )
-_SAME = same(_NAMES)
-globals().update(_SAME)
-__all__ = list(_SAME)

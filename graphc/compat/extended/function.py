@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from graphc.compat.extended import same
+from graphc.compat.extended import put
 
-_SAME = same("arange_ext relu_")
-globals().update(_SAME)
-__all__ = list(_SAME)
+__all__ = put(globals(), "arange_ext relu_")

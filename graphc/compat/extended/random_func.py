@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from graphc.compat.extended import same
+from graphc.compat.extended import put
 
-_NAMES = (
+__all__ = put(
+    globals(),
     "multinomial_ext normal_ext rand_ext rand_like_ext randint_ext randint_like_ext randn_ext randn_like_ext "
-    "randperm_ext"
+    "randperm_ext",
 )
-_SAME = same(_NAMES)
-globals().update(_SAME)
-__all__ = list(_SAME)
