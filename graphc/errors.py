@@ -20,6 +20,8 @@ from graphc.source_lines import display_path, is_pythons, source_line, working_d
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: The file of what stands around constructors.
 _WRAPPERS = os.path.join(_PACKAGE, "signatures.py")
+#: How the modules begin that Python's own code for classes says it is of: graphc's, and those that tuples with names are given.
+_GENERATED = ("graphc", "namedtuple_")
 #: Folders of the package whose lines count as the user's: they are written like user code.
 _USER_CODE = (os.path.join(_PACKAGE, "examples") + os.sep,)
 
@@ -90,9 +92,11 @@ def _place(frame: FrameType) -> Loc | None:
 
 
 def is_generated(frame: FrameType) -> bool:
-    """Whether a frame is of what Python writes for graphc's classes, such as the `__eq__` of a dataclass: it has no file."""
+    """Whether a frame is of what Python writes for graphc's classes, such as the `__eq__` of a dataclass, or for any tuple with
+    named fields, such as its `__new__`: it has no file.
+    """
     file, module = frame.f_code.co_filename, frame.f_globals.get("__name__", "")
-    return file == "<string>" and isinstance(module, str) and module.startswith("graphc")
+    return file == "<string>" and isinstance(module, str) and module.startswith(_GENERATED)
 
 
 def maker_loc(instance: object) -> Loc | None:
