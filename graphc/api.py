@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from graphc import alike, context, passes, processes, timed, watches
+from graphc.attempts import Attempts
 from graphc.build import build, distance, failure, multiplies_bfloat16, notes_of, refuse_gradients, too_large
 from graphc.counted import Counted, trace_counted
 from graphc.debug import second_cache, switches, threads
@@ -27,8 +28,7 @@ from graphc.errors import (
 )
 from graphc.failures import failing
 from graphc.frames import clean
-from graphc.given import is_plain, reads
-from graphc.guards import arguments
+from graphc.given import Array, Given, reads
 from graphc.guards.walk import Names
 from graphc.ir import Graph
 from graphc.ir import walk as walk_nodes
@@ -38,11 +38,12 @@ from graphc.ops.functional.printing import PrintLog
 from graphc.ops.tensor.inputs import as_inputs
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import drawing
-from graphc.ops.tensor.tensor import Tensor, require_array
+from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.queued import batches_of
 from graphc.shown import Shown
 from graphc.trace import Traced
+from graphc.trace.attributes import Known, refuse_changing, refuse_export
 from graphc_codegen import errors as generator
 from graphc_codegen.forks import rlock
 from graphc_codegen.program import symbol
@@ -54,8 +55,6 @@ if TYPE_CHECKING:
 
 #: The generator's frames are none of the user's.
 SKIPPED.add(os.path.dirname(os.path.abspath(generator.__file__)) + os.sep)
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: What a node of a step takes, in all graphs, records and statements that it is in.
 _NODE_BYTES = 10_000
@@ -103,9 +102,11 @@ class CompiledStep(Shown):
         turns: threading.RLock | None = None,
         names: Names | None = None,
         pipeline: Sequence[passes.Pass] = passes.PIPELINE,
+        known: Known | None = None,
     ) -> None:
         """`turns` is held by every run: steps that share it run one at a time. Such a step belongs to the cell, which it does
-        not keep alive. `names`: what code that the cell can reach reads of its arguments.
+        not keep alive. `names`: what code that the cell can reach reads of its arguments. `known`: the attributes that are known
+        to be set by it, which grows.
         """
         start = time.perf_counter()
         with failing("reading the arguments", outermost=True, deep=True):
@@ -114,20 +115,14 @@ class CompiledStep(Shown):
         self._weak_cell = weakref.ref(cell)
         self._structure = structure
         with failing("reading the cell", outermost=True, deep=True):
-            self._nesting = arguments.nesting(structure)
-            self._reads = reads(cell, structure) if names is None else names
-            self._values = arguments.values(structure, self._reads)
+            self._given = Given(leaves, structure, reads(cell, structure) if names is None else names)
             cell.settle_names()
-        self._types = [x.tensor_type for x in leaves]
-        self._references = [x if isinstance(x, Parameter) else None for x in leaves]
-        plain = is_plain(structure, len(leaves)) and all(r is None for r in self._references)
-        self._plain = [(t.numpy, t.shape) for t in self._types] if plain else None
-        self._queued = self._plain
+        self._plain = self._queued = self._given.plain
         with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
-            traced = self._trace(cell, leaves, structure)
+            traced = self._trace(cell, leaves, structure, known)
         if turns is not None:
             # Tracing may have changed what the arguments hold. Who calls the cell knows what the step fits.
-            self._values = arguments.values(structure, self._reads)
+            self._given.look_again()
         self._names = traced.names
         traced_at = time.perf_counter()
         with failing("running the passes", outermost=True, deep=True):
@@ -167,6 +162,8 @@ class CompiledStep(Shown):
         written = {traced.params[u.param] for u in traced.graph.updates}
         self._hunt = watches.hunt(self.graph, self._lowered, self._params)
         self._checks, self._watches = watches.around(cell, written, self._hunt)
+        self._checks += [kept.before for kept in traced.kept if kept.is_read]
+        self._watches += traced.kept
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
         # Behind these there is one more with `find_nan`.
         self._results = self._lowered.results[: len(self.graph.results)]
@@ -240,6 +237,11 @@ class CompiledStep(Shown):
         return dict(zip(self._lowered.params, self._params, strict=True))
 
     @property
+    def serves_once(self) -> bool:
+        """Whether another step has to be compiled after a run, because of what this one leaves in attributes of Cells."""
+        return any(kept.changes for kept in self.traced.kept)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """What the inputs are called."""
         return self._names
@@ -304,12 +306,13 @@ class CompiledStep(Shown):
 
         if self.counted is not None:
             self.counted.refuse_export()
+        refuse_export(self.traced.kept)
         self._check_params()
         parts = self.graph, self._lowered, self._executable, self._params
         return steps.export(path, *parts, listed=bool(self._checks), parameters=parameters, compiler=compiler)
 
     def __repr__(self) -> str:
-        inputs = ", ".join(map(str, self._types))
+        inputs = ", ".join(map(str, self._given.types))
         return f"<compiled {self.graph.name}({inputs}): {self._nodes} nodes>"
 
     # ---- running
@@ -353,8 +356,11 @@ class CompiledStep(Shown):
             timed.tell("step", self.graph.name, began, self, arrays)
         return self._returned(outputs)
 
-    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
-        traced, self.counted = trace_counted(cell, leaves, structure)
+    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure, known: Known | None) -> Traced:
+        found = Known() if known is None else known
+        traced, self.counted = trace_counted(cell, leaves, structure, Attempts(cell, found))
+        if known is None:
+            refuse_changing(traced.kept)
         return traced
 
     def _returned(self, outputs: list[Any]) -> Any:
@@ -374,7 +380,7 @@ class CompiledStep(Shown):
         step. What ends a step ends the loop: those before it are done. Without native code (GRAPHC_JIT=0), where the step
         prints, or with `find_nan`, the loop is Python's. Raises SignatureError GC170 for a queue that does not fit.
         """
-        steps = batches_of(queue, self._queued, self.graph.name, self._types)
+        steps = batches_of(queue, self._queued, self.graph.name, self._given.types)
         if self.counted is not None:
             self.counted.refuse_kept(kept, len(self._lengths))
         inputs = {b.id: queue[b.position] for b in self._lowered.program.buffers if b.space == "input"}
@@ -422,7 +428,7 @@ class CompiledStep(Shown):
         and for one that takes anything but tensors.
         """
         on = switches()
-        plain = self._plain if self.counted is None else None
+        plain = self._plain if self.counted is None and not self.traced.kept else None
         if self._executable.checked or self._prints or plain is None or on.profile or self._hunt is not None:
             raise ArgumentValueError(
                 f"this step of {self.graph.name} cannot be called by address",
@@ -481,38 +487,4 @@ class CompiledStep(Shown):
 
     def arrays(self, *args: Any, **kwargs: Any) -> list[Array]:
         """What `run` takes, of what the step is called with: an array per Input node. Raises SignatureError."""
-        leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
-        types = [x.tensor_type for x in leaves]
-        if types != self._types or not self._same_constants(structure) or not self._same_references(leaves):
-            raise self._mismatch(leaves, structure)
-        given = zip(leaves, self._references, strict=True)
-        return [np.asarray(require_array(x), order="C") for x, reference in given if reference is None]
-
-    def _same_constants(self, structure: Structure) -> bool:
-        return (
-            arguments.nesting(structure) == self._nesting and arguments.values(structure, self._reads) == self._values
-        )
-
-    def _same_references(self, leaves: list[Tensor]) -> bool:
-        """A Parameter among the arguments is compiled in: the step reads and writes that very one."""
-        pairs = zip(leaves, self._references, strict=True)
-        return all(x is r if r is not None else not isinstance(x, Parameter) for x, r in pairs)
-
-    def _mismatch(self, leaves: list[Tensor], structure: Structure) -> SignatureError:
-        reasons = []
-        if len(leaves) == len(self._references) and not self._same_references(leaves):
-            reasons.append("another Parameter is given than it was compiled for")
-        if len(leaves) != len(self._types):
-            reasons.append(f"{len(leaves)} tensors are given, it was compiled for {len(self._types)}")
-        elif not self._same_constants(structure):
-            reasons.append(arguments.other_structure(structure, self._structure, self._reads))
-        for i, (x, want) in enumerate(zip(leaves, self._types, strict=False)):
-            if x.tensor_type != want:
-                name = self._names[i]
-                reasons.append(f"input {name!r} is {x.tensor_type}, compiled for {want}")
-        return SignatureError(
-            f"this step of {self.graph.name} was compiled for other inputs",
-            loc=user_loc(),
-            details=reasons,
-            help="compile again for these inputs, or call the cell itself, which compiles once per signature",
-        )
+        return self._given.arrays(args, kwargs, self.graph.name, self._names)

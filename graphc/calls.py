@@ -34,6 +34,7 @@ from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten
 from graphc.padded import PaddedStep, varying_in
 from graphc.trace import eager
+from graphc.trace.attributes import Known
 from graphc.trace.lasting import Lasting
 from graphc_codegen.forks import lock, rlock, unforked
 
@@ -84,6 +85,8 @@ class Steps:
         self.latest: tuple[CompiledStep | None, tuple[Any, ...], Watch] = (None, (), Watch())
         #: Floats among the arguments that keep changing.
         self.numbers = Numbers()
+        #: The attributes of Cells that steps set.
+        self.attributes = Known()
         #: Whether Python runs the cell after all.
         self.left = Left()
         self._names = Names()
@@ -103,7 +106,7 @@ class Steps:
         at = (dispatch.version, Parameter.moves, self._names.size)
         seen, state, watch = self._seen
         if state is None or seen != at or watch.changed():
-            found = walk(self._names, [("self", cell)])
+            found = walk(self._names, [("self", cell)], self.attributes)
             made = State(found)
             # One and the same where nothing has changed: it is compared soonest.
             state, watch = state if state == made and state is not None else made, found.watch
@@ -132,23 +135,27 @@ class Steps:
         self._announce(cell, key, before)
         # Threads that come together each compile one, the first to end is kept.
         taken = Taken({**state.iterators(), **(values.iterators() if values is not None else {})})
-        lasting = Lasting()
+        lasting, known = Lasting(), self.attributes.size
 
         def is_as_it_was() -> bool:
-            return not taken.names and self.state(cell)[0] == state
+            # With attributes that it turned out to set, other things count.
+            return not taken.names and (self.attributes.size > known or self.state(cell)[0] == state)
 
         with self.left.trying(cell, lasting, is_as_it_was) if may_leave else nullcontext():
             with collector.compiling, unforked, taken, lasting:
                 made = (
                     PaddedStep(cell, args, kwargs, varying, self.turns, self._names)
                     if varying
-                    else CompiledStep(cell, args, kwargs, self.turns, self._names)
+                    else CompiledStep(cell, args, kwargs, self.turns, self._names, known=self.attributes)
                 )
             # Where the next call compiles again, what has changed once changes once more.
             if lasting.changes and is_as_it_was():
                 lasting.tell()
         if self.left.now:
             return None
+        if self.attributes.size > known:
+            state, watch = self.state(cell)
+            key = key._replace(state=state)
         if taken.names:
             key, watch = key._replace(taken=(taken.names, object())), Watch.of_what_moves()
             self._announce(cell, key, before)

@@ -22,7 +22,7 @@ CODES: dict[str, str] = {
     "GC130": "A Python value of a traced tensor was asked for; it is not known while tracing.",
     "GC131": "A NumPy function was applied to a traced tensor.",
     "GC132": "A traced tensor was used outside the trace that made it.",
-    "GC133": "A Cell's attributes were changed while it was traced: such a change happens once, at compile time.",
+    "GC133": "A Cell, or what it holds, was changed while it was traced in a way that a step cannot repeat at every run.",
     "GC134": "Python that runs once, when a Cell is compiled: random numbers, clocks, changes of globals, text of tensors.",
     "GC140": "A Cell, a tensor or a module has no such attribute.",
     "GC141": "Two parameters have the same name, or a Parameter was made inside construct.",

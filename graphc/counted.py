@@ -25,6 +25,7 @@ from graphc.passes.padded_graph import Known, Masked, Sizes, counting_nodes
 from graphc.passes.padded_view import HELP
 from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, trace
+from graphc.trace.attributes import Attributes
 from graphc.trace.counted import Begun, Coincidence, Found, Key
 from graphc.trials import Rooms, Takes, Trials
 
@@ -317,9 +318,14 @@ def _tried(trials: Trials, counts: Sequence[int], masked: Masked) -> tuple[Excep
     return None, counting
 
 
-def trace_counted(cell: Cell, leaves: list[Tensor], structure: Structure) -> tuple[Traced, Counted | None]:
-    """The trace of a cell; where it counts, with a graph that is right for all counts, and what the step needs to know."""
-    traced = trace_uncounted(partial(trace, cell, leaves, structure))
+def trace_counted(
+    cell: Cell, leaves: list[Tensor], structure: Structure, attributes: Callable[[], Attributes]
+) -> tuple[Traced, Counted | None]:
+    """The trace of a cell; where it counts, with a graph that is right for all counts, and what the step needs to know.
+
+    attributes: as `trace` takes them; where something is counted, none may be set.
+    """
+    traced = trace_uncounted(partial(trace, cell, leaves, structure, attributes=attributes))
     if traced is not None:
         return traced, None
 

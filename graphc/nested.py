@@ -124,7 +124,7 @@ class Call(NamedTuple):
 
 def call_of(step: CompiledStep) -> Call | None:
     """How a step is called as a function of arrays; None for one that cannot be: where sizes or Python numbers among its results
-    are counted, where gradients are of rows, and where processes talk.
+    are counted, where gradients are of rows, where processes talk, and where attributes are set.
     """
     # In a tuple: what is attached is never None.
     held: tuple[Call | None] = attached(step, "call", lambda: (_call_of(step),))
@@ -134,7 +134,7 @@ def call_of(step: CompiledStep) -> Call | None:
 def _call_of(step: CompiledStep) -> Call | None:
     traced, graph = step.traced, step.passes[0][1].copy()
     talks = any(is_collective(n) for _, n in walk(graph))
-    if step.counted is not None or any(traced.numbers) or traced.by_rows or talks:
+    if step.counted is not None or any(traced.numbers) or traced.by_rows or traced.kept or talks:
         return None
     # What is printed has been, when the function is called.
     updates = [u for u in graph.updates if not isinstance(traced.params[u.param], PrintLog)]

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from graphc import collector, counted, dispatch, kept, passes
-from graphc.api import Array, CompiledStep
+from graphc.api import CompiledStep
 from graphc.context import parallel_settings
 from graphc.errors import ArgumentValueError, GraphcError, PaddingError, user_loc
 from graphc.failures import failing
 from graphc.frames import clean
+from graphc.given import Array
 from graphc.guards.walk import Names
 from graphc.ir import walk
 from graphc.nn.cell.cell import Cell
@@ -31,7 +32,7 @@ from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.passes.padded_arrays import padded_array, real_part
 from graphc.passes.padded_graph import Known, Sizes, counting_nodes, said_of
 from graphc.passes.padding import masked
-from graphc.trace import Counting, Traced, trace
+from graphc.trace import Counting, Traced, attributes, trace
 from graphc.trace.counted import Coincidence, Found, Key, Lengths
 from graphc.trace.lasting import Lasting
 from graphc.trials import Rooms, Takes, far_from
@@ -92,7 +93,7 @@ class PaddedStep(CompiledStep):
         """About how many bytes it holds, with the steps for sizes for which the cell does something else."""
         return super().held + sum(step.held for step in {id(s): s for s in self._others.values()}.values())
 
-    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
+    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure, known: attributes.Known | None) -> Traced:
         try:
             return self._traced(cell, leaves, structure)
         except PaddingError as error:
@@ -410,7 +411,7 @@ def _tell(error: PaddingError, other: GraphcError) -> None:
 class DecidingStep(PaddedStep):
     """A step for all sizes of a bucket in which lengths are numbers of the run: what they decide is decided when it runs."""
 
-    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
+    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure, known: attributes.Known | None) -> Traced:
         traced = self._decided(cell, leaves, structure)
         if traced is None:
             raise PaddingError("no axis is as long as a length", loc=user_loc())

@@ -95,7 +95,7 @@ ALLOWED = {
     "graphc.nn": OPS,
     "graphc.numpy": OPS,
     "graphc.scipy": NN | {"graphc.numpy"},
-    "graphc.trace": NN,
+    "graphc.trace": NN | {"graphc_codegen.forks"},
     "graphc.passes": OPS,
     "graphc.lower": IR | {"graphc_codegen.program"},
     "graphc.inspect": OPS,

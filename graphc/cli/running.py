@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from graphc.scripts import TargetError, run_main, user_code
 
 if TYPE_CHECKING:
-    from graphc.api import Array, CompiledStep
+    from graphc.api import CompiledStep
+    from graphc.given import Array
 
 
 class _Enough(BaseException):

@@ -18,7 +18,8 @@ from graphc.inspect.saved import saved_listing, saved_passes, saved_record
 from graphc.scripts import TargetError, attribute, user_code
 
 if TYPE_CHECKING:
-    from graphc.api import Array, CompiledStep
+    from graphc.api import CompiledStep
+    from graphc.given import Array
     from graphc.inspect.document import Record
     from graphc.ir import Graph
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar, Token
 from types import FrameType, GeneratorType
 from typing import Any
+
+#: What notes it now, if anything does.
+_noting: ContextVar[Taken | None] = ContextVar("graphc_taken", default=None)
 
 
 class Taken:
@@ -24,13 +28,18 @@ class Taken:
         self._before = sys.getprofile()
         if self._frames:  # Else compiling need not be slow.
             sys.setprofile(self._see)
+        self._token: Token[Taken | None] = _noting.set(self)
         return self
 
     def __exit__(self, *error: Any) -> None:
+        _noting.reset(self._token)
         if self._frames:
             sys.setprofile(self._before)
-        if self._iterators:
-            self.names = tuple(n for n, it in self._iterators.items() if self._place(it) != self._places[n])
+        self.names = self.so_far()
+
+    def so_far(self) -> tuple[str, ...]:
+        """The names of those of which an item has been taken by now."""
+        return tuple(n for n, it in self._iterators.items() if self._place(it) != self._places[n])
 
     def _see(self, frame: FrameType, event: Any, arg: Any) -> None:
         if event == "call" and id(frame) in self._frames:
@@ -56,3 +65,9 @@ class Taken:
                 return self._place(value.__reduce__())
         except TypeError:
             return object()
+
+
+def anything_taken() -> bool:
+    """Whether somebody notes, and something has been taken by now."""
+    noting = _noting.get()
+    return noting is not None and bool(noting.so_far())

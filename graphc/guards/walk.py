@@ -34,6 +34,8 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tree import flatten
+from graphc.trace import attributes
 from graphc.trace.mentioned import is_users, is_users_file
 
 #: Attributes of a Cell that its class does not read, or that have a place of their own.
@@ -115,8 +117,8 @@ class Walk:
     the numbers of the objects.
     """
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, names: Names, known: attributes.Known | None = None) -> None:
+        self.names, self.known = names, known
         self.tokens: list[Token] = []
         self.places: list[tuple[int, str]] = []
         self.origins: list[tuple[int, str]] = []
@@ -257,11 +259,27 @@ class Walk:
         children = {**cell._cells, **cell._params}
         for name, value in children.items():
             self._add(f".{name}", value)
+        set_by_step = self.known.of(cell) if self.known is not None and self.known.size else {}
+        watched: list[str] = []
         for name, value in vars(cell).items():
             if name in _INTERNAL or name in children:
                 continue
-            if not kind.free or name in _ALWAYS or name in self.names or name in cell._buffer_names:
+            if name in set_by_step:
+                if set_by_step[name]:
+                    self._put(f".{name}", self._kind(value, f".{name}"))
+            elif not kind.free or name in _ALWAYS or name in self.names or name in cell._buffer_names:
                 self._add(f".{name}", value)
+                watched += [name] if name in attributes.names else []
+        if watched:
+            self.watch.mapping(vars(cell), watched)
+
+    def _kind(self, value: Any, label: str) -> Token:
+        """A value whose tensors are inputs of the step: their types alone."""
+        leaves, structure = flatten(value)
+        if not leaves:
+            return self._token(value, label)
+        parts = [self._token(x, label) if isinstance(x, Parameter) else x.tensor_type for x in leaves]
+        return ("kind", *parts, attributes.form(structure, lambda x: self._token(x, label)))
 
     def _function(self, function: FunctionType) -> None:
         code, users = function.__code__, is_users(function)
@@ -434,11 +452,11 @@ _CONTENTS: dict[type, Callable[[Walk, Any], None]] = {
 }
 
 
-def walk(names: Names, roots: list[tuple[str, Any]]) -> Walk:
-    """Look again as long as code is found that reads more."""
+def walk(names: Names, roots: list[tuple[str, Any]], known: attributes.Known | None = None) -> Walk:
+    """Look again as long as code is found that reads more. known: the attributes that the step sets."""
     while True:
         names.grown = False
-        made = Walk(names).run(roots)
+        made = Walk(names, known).run(roots)
         if not names.grown:
             made.watch.start()
             return made

@@ -18,7 +18,8 @@ from graphc_codegen.run.peak import measure_peak
 from graphc_codegen.thread_context import COUNTED
 
 if TYPE_CHECKING:
-    from graphc.api import Array, CompiledStep
+    from graphc.api import CompiledStep
+    from graphc.given import Array
     from graphc_codegen import Bound
 
 #: Runs that are not timed, and the fewest and most that are, if it is not said: as many as fit into so many seconds.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import lasting, untrained
+from graphc.trace.attributes import Again, Attributes, Kept
 from graphc.trace.cells import CellCall, bound_arguments, own_signature
 from graphc.trace.counted import Counting
 from graphc.trace.inplace import opened, refuse_leaks
@@ -40,19 +42,41 @@ class Traced:
     calls: tuple[CellCall, ...]
     #: Whether rows are read from tables whose gradients may be RowTensors.
     by_rows: bool = False
+    #: The attributes of Cells that it sets.
+    kept: tuple[Kept, ...] = ()
 
 
 def trace(
-    cell: Cell, leaves: list[Tensor], structure: Structure, counting: Counting | None = None, apart: bool = False
+    cell: Cell,
+    leaves: list[Tensor],
+    structure: Structure,
+    counting: Counting | None = None,
+    apart: bool = False,
+    attributes: Callable[[], Attributes] | None = None,
 ) -> Traced:
     """Run `cell.construct` on symbolic tensors. `leaves` and `structure` are the flattened (args, kwargs).
 
     counting: how much room there is for what is counted; None: that is refused. apart: traces for several sizes are compared, so
-    that equal numbers must not be one constant. Raises what ops and users' code raise, with the user's line. The cell is not
-    changed.
+    that equal numbers must not be one constant. attributes: made for each trace, of those that a step may set; None: that is
+    refused. Raises what ops and users' code raise, with the user's line. The cell is not changed.
     """
+    while True:
+        try:
+            return _traced(cell, leaves, structure, counting, apart, attributes and attributes())
+        except Again:  # Each time an attribute more is known.
+            continue
+
+
+def _traced(
+    cell: Cell,
+    leaves: list[Tensor],
+    structure: Structure,
+    counting: Counting | None,
+    apart: bool,
+    attributes: Attributes | None,
+) -> Traced:
     tracer = Tracer(type(cell).__name__)
-    tracer.counting, tracer.apart = counting, apart
+    tracer.counting, tracer.apart, tracer.attributes = counting, apart, attributes
     names = input_names(cell, structure, leaves)
     symbols: list[Tensor] = []
     inputs: dict[int, int] = {}
@@ -67,7 +91,7 @@ def trace(
     containers = lasting.containers(bound_arguments(cell, args, kwargs).arguments)
     tracer.unnamed = {node for place, node in inputs.items() if names[place] not in _parameters(cell)}
     try:
-        with tracer.active():
+        with tracer.active(), nullcontext() if attributes is None else attributes.traced(tracer):
             returned = tracer.run(cell, args, kwargs)
             results, out_structure = flatten(measured(returned), opened=opened(tracer))
             for x in results:
@@ -75,11 +99,13 @@ def trace(
                     raise x.error(returned=True)
             # A returned Parameter is a reference: what it holds when the step ends.
             values = [tracer.resolve(x) for x in results]
+            written = set(tracer.written)
+            kept = () if attributes is None else attributes.end(opened(tracer))
         lasting.tell_of_arguments(containers, returned, cell.__dict__.get("_function", cell.construct))
         refuse_leaks(cell, tracer)
-        untrained.warn(cell, tracer.requests, tracer.written)
+        untrained.warn(cell, tracer.requests, written)
         untrained.warn_of_lists(cell, tracer.requests, tracer.params.values())
-        untrained.warn_of_optimizers(cell, tracer.cell_calls or (), tracer.written)
+        untrained.warn_of_optimizers(cell, tracer.cell_calls or (), written)
     except GraphcError as error:
         if counting is not None and counting.nodes:
             sizes = ", ".join(f"{n.attrs['size']} for those at {n.loc}" for n in counting.nodes)
@@ -98,7 +124,9 @@ def trace(
     if tracer.call is not None:
         tracer.call.end = tracer.graph.ids.next
     calls = tuple(tracer.cell_calls or ())
-    return Traced(tracer.graph, tracer.params, tuple(names), out_structure, numbers, calls, bool(tracer.row_reads))
+    return Traced(
+        tracer.graph, tracer.params, tuple(names), out_structure, numbers, calls, bool(tracer.row_reads), tuple(kept)
+    )
 
 
 def input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[str]:

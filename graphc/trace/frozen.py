@@ -25,7 +25,7 @@ from graphc.errors import Loc
 from graphc.nn.cell.cell import Cell
 from graphc.source_lines import display_path
 from graphc.trace import lasting
-from graphc.trace.mentioned import called, is_users
+from graphc.trace.mentioned import called, is_users, sets
 
 _MEMBERS = ("LOAD_ATTR", "LOAD_METHOD")
 _FIRST = (
@@ -196,9 +196,17 @@ def _value(function: FunctionType, owner: Any, chain: list[str]) -> Any:
     elif first in function.__globals__:
         value = function.__globals__[first]
     for name in rest:
+        if isinstance(value, Cell) and name in _set_by(type(value)):
+            return _NOTHING  # It holds another one by then.
         held = vars(value) if isinstance(value, (ModuleType, Cell)) else {}
         value = held.get(name, _NOTHING)
     return value
+
+
+def _set_by(cls: type[Cell]) -> set[str]:
+    """The attributes that methods of a class set, but for its constructor."""
+    methods = (f for c in cls.__mro__[: cls.__mro__.index(Cell)] for n, f in vars(c).items() if n != "__init__")
+    return {name for f in methods if isinstance(f, FunctionType) for name in sets(f.__code__)}
 
 
 def _target(before: list[dis.Instruction]) -> list[dis.Instruction]:

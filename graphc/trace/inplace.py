@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.attached import KEY, behind
 from graphc.errors import SOURCE_MAPS, Loc, TraceError, user_loc
 from graphc.nn.cell.cell import Cell
@@ -193,10 +194,14 @@ def unchanged(
     def run(*args: Any) -> Any:
         ours = {id(x) for each in kept if is_owned(each) for x in (each, *_opened(each))}
         found = [(n, x) for n, x in reached("", (part, args), set()) if id(x) not in ours]
-        copies = {id(x): y for x, y in zip(entry, kept, strict=False) if is_owned(x)}
+        copies = {id(x): y for x, y in zip(entry, kept, strict=False) if is_owned(x)} if found else {}
         before = [items_of(x) for _, x in found]
+        attributes = getattr(dispatch.recorder.get(), "attributes", None)
+        mark = attributes.mark() if attributes is not None and attributes.are_there else None
         result = part(*args)
         reset()
+        if attributes is not None and mark is not None:
+            attributes.refuse_changed(mark)
         for (name, held), items in zip(found, before, strict=True):
             if not all(is_unchanged(x, items) for x in (held, copies.get(id(held), held))):
                 raise TraceError(

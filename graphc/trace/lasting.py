@@ -89,6 +89,12 @@ def look(function: FunctionType, owner: Any, said: frozenset[str]) -> None:
         watching.look(function, owner, said)
 
 
+def put_back() -> bool:
+    """Put back what has changed by now, where a compilation asks; whether all is as it was."""
+    watching = _watching.get()
+    return watching is None or watching.undone()
+
+
 def containers(arguments: Mapping[str, Any]) -> list[Container]:
     """The lists and dicts among arguments as they are now, with their names."""
     seen: set[int] = set()

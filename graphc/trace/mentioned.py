@@ -13,7 +13,8 @@ import sysconfig
 import textwrap
 import types
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,19 @@ _USING: dict[str, tuple[bool, int]] = {}
 #: What calls nothing.
 _PLAIN = (Tensor, int, float, str, types.NoneType, np.ndarray)
 _FUNCTIONS = (types.FunctionType, types.MethodType)
+
+
+@lru_cache(maxsize=4096)
+def sets(code: types.CodeType) -> tuple[str, ...]:
+    """The attributes that a function sets of its first argument, `self.name = ...`."""
+    found: dict[str, None] = {}
+    for before, each in pairwise(dis.get_instructions(code) if code.co_argcount else ()):
+        if each.opname == "STORE_ATTR" and before.opname.startswith("LOAD_FAST"):
+            # From Python 3.13 on one instruction may load two variables.
+            loaded = before.argval if isinstance(before.argval, tuple) else (before.argval,)
+            if loaded[-1] == code.co_varnames[0]:
+                found[each.argval] = None
+    return tuple(found)
 
 
 def parts(fn: Any) -> tuple[Any, Any]:

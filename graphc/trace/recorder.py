@@ -24,6 +24,7 @@ from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_leaves
 from graphc.processes import StageCut
+from graphc.trace.attributes import Attributes
 from graphc.trace.counted import Counting
 from graphc.trace.sizes import plain
 from graphc.trace.standins import DeferredDepend, Joined
@@ -88,6 +89,8 @@ class GraphRecorder(dispatch.Recorder):
         self.raised: list[Exception] = []
         #: Of the outermost one: the arguments of the whole graph.
         self.given: Any = ()
+        #: The attributes of Cells that may be set; None: that is refused.
+        self.attributes: Attributes | None = parent.attributes if parent else None
         self.row_reads: set[Value] = set()  # rows read from tables whose gradients may be RowTensors
         self._places: Places = parent._places if parent else {}
         self._constants: dict[Any, tuple[Value, Any]] = {}
@@ -318,6 +321,21 @@ class GraphRecorder(dispatch.Recorder):
         self.state[id(p)] = value
         self.written.add(id(p))
         self.touched.append((id(p), value, True))
+
+    def recalls(self, cell: Cell, name: str) -> bool:
+        """Whether a Cell has an attribute that it seemed to lack, being one that construct sets."""
+        return self.attributes is not None and self.attributes.recall(cell, name)
+
+    def sets(self, cell: Cell, name: str, value: Any) -> bool:
+        """Set an attribute of a Cell, at the end of each run, too; whether that can be."""
+        if self.attributes is not None:
+            self.attributes.set(cell, name, value)
+        return self.attributes is not None
+
+    def writes_constant(self, x: Tensor) -> None:
+        """A tensor is about to be written that is none of this trace's."""
+        if self.attributes is not None:
+            self.attributes.write(x)
 
     def mark(self) -> Mark:
         """The state as it is now."""

@@ -79,7 +79,7 @@ class Sink:
     ) -> tuple[Any, Array, Array | None, Array | None]:
         """(what the last step returns, losses, overflows, scales)"""
         step = step_of(self._cell, batch)
-        if step is None:
+        if step is None or step.serves_once:
             return self._one_by_one(queue)
         kept = _kept(step.results)
         outputs, values = step.run_many(queue, kept)
@@ -94,7 +94,7 @@ class Sink:
         )
 
     def _one_by_one(self, queue: list[Array]) -> tuple[Any, Array, Array | None, Array | None]:
-        """In PYNATIVE_MODE every step is a call."""
+        """Every step is a call: in PYNATIVE_MODE, and where each needs one of its own."""
         rows = []
         outputs: Any = None
         for i in range(len(queue[0])):

@@ -189,8 +189,11 @@ def test_what_python_alone_can_do_is_said_to_need_a_mode(tmp_path, chosen):
             import mindspore
             {setting}
             class Keeps(mindspore.nn.Cell):
+                def __init__(self):
+                    super().__init__()
+                    self.kept = []
                 def construct(self, x):
-                    self.kept = x * next(numbers)
+                    self.kept.append(x * next(numbers))
                     return x
             numbers = iter([1, 2])
             Keeps()(mindspore.Tensor([1.0]))

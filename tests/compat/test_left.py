@@ -23,15 +23,20 @@ def ms(mode_again):
 
 
 class Keeps(graphc.nn.Cell):
-    """Keeps a value between calls."""
+    """Keeps a value between calls, in a dict."""
 
     def __init__(self):
         super().__init__()
         self.fc = graphc.nn.Dense(3, 1, weight_init="ones", has_bias=False)
+        self.kept = {}
+
+    @property
+    def last(self):
+        return self.kept["last"]
 
     def construct(self, x):
-        self.last = self.fc(x)
-        return self.last * 2
+        self.kept["last"] = self.fc(x)
+        return self.kept["last"] * 2
 
 
 class Asks(graphc.nn.Cell):

@@ -347,18 +347,32 @@ def test_a_tensor_that_leaks_from_a_branch():
 
 def test_an_attribute_set_in_construct():
     def construct(self, x):
-        self.count = 1
+        self.count += 1
         return x
+
+    check(
+        compiled(construct, X, count=0),
+        """
+[GC133] self.count holds something else after each run than a step was compiled for
+  FILE  self.count += 1
+        ^^^^^^^^^^
+  help: call the cell itself, which compiles for what it holds; or use a Parameter for what changes
+""",
+        RuntimeError,
+    )
+
+    def construct(self, x):
+        self.act = nn.ReLU()
+        return self.act(x)
 
     check(
         compiled(construct, X),
         """
-[GC133] self.count is set inside construct: Python runs once, when the Cell is compiled, not at every step
-  FILE  self.count = 1
-        ^^^^^^^^^^
+[GC133] self.act is set inside construct: Python runs once, when the Cell is compiled, not at every step
+  FILE  self.act = nn.ReLU()
+        ^^^^^^^^
   help: use a local variable, or a Parameter and ops.assign for state that changes at every step
 """,
-        RuntimeError,
     )
 
 

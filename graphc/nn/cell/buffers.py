@@ -42,14 +42,18 @@ class Buffers(Structure[Child]):
         """The buffers of this cell alone by name, as they are now."""
         return {name: self.__dict__.get(name) for name in self._buffer_names}
 
-    def _as_buffer(self, name: str, value: Any) -> Any:
-        """What a buffer of this name is to hold; ArgumentTypeError for anything but a tensor or None."""
+    def _require_buffer(self, name: str, value: Any) -> None:
+        """ArgumentTypeError for what a buffer of this name cannot hold: anything but a tensor or None."""
         if value is not None and (not isinstance(value, Tensor) or isinstance(value, Parameter)):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: {name!r} is a buffer, and is given a {type(value).__name__}",
                 loc=user_loc(),
                 help=f"set a Tensor or None, or take the buffer away: del self.{name}",
             )
+
+    def _as_buffer(self, name: str, value: Any) -> Any:
+        """What a buffer of this name is to hold. ArgumentTypeError as above."""
+        self._require_buffer(name, value)
         # In PYNATIVE_MODE construct may set one: the value stays, what it was computed from does not.
         return Tensor(value.array) if isinstance(value, TracedTensor) else value
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from graphc import dispatch
 from graphc.arguments import no_effect
@@ -127,19 +127,30 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
         self._params[name].set_data(value)
 
     def _set_while_traced(self, name: str, value: Any) -> bool:
-        """In construct a tensor set as an attribute that holds a Parameter is assigned to it, as in MindSpore. Whether the
-        attribute is dealt with; False for a cell that construct itself has made, and where Python runs at every step.
+        """In construct a tensor set as an attribute that holds a Parameter is assigned to it, as in MindSpore; any other
+        attribute is set when the step has run. Whether it is dealt with; False for a cell that construct itself has made, and
+        where Python runs at every step.
         """
+        active = dispatch.recorder.get()
         held = self.__dict__.get(name)
         if value is held and name in self.__dict__:
             return True
         if isinstance(held, Parameter) and isinstance(value, (Tensor, bool, int, float)):
             assign_parameter(held, value)
             return True
-        if self.__dict__.get("_made_in_construct") or getattr(dispatch.recorder.get(), "immediate", False):
+        if active is None or active.immediate or self.__dict__.get("_made_in_construct"):
             return False
+        if not isinstance(held, (Parameter, Cell)) and not isinstance(value, (Parameter, ParameterTuple, Cell)):
+            if name in self._buffer_names:
+                self._require_buffer(name, value)
+            if active.sets(self, name, value):
+                return True
+        self._refuse_change(name, "set")
+        return True
+
+    def _refuse_change(self, name: str, how: str) -> NoReturn:
         raise TraceError(
-            f"self.{name} is set inside construct: Python runs once, when the Cell is compiled, not at every step",
+            f"self.{name} is {how} inside construct: Python runs once, when the Cell is compiled, not at every step",
             code="GC133",
             loc=user_loc(),
             help="use a local variable, or a Parameter and ops.assign for state that changes at every step",
@@ -151,6 +162,9 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
         early = "_params" not in self.__dict__
         if not early and name in self._cells:
             return self._cells[name]  # One that was added by its name.
+        active = None if early else dispatch.recorder.get()
+        if active is not None and active.recalls(self, name):
+            return self.__dict__[name]
         known = () if early else [*self.__dict__, *dir(type(self))]
         hint = "call super().__init__() first in __init__" if early else instead("Cell", name)
         try:
@@ -160,6 +174,9 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
             raise
 
     def __delattr__(self, name: str) -> None:
+        active = dispatch.recorder.get()
+        if active is not None and not active.immediate and not self.__dict__.get("_made_in_construct"):
+            self._refuse_change(name, "deleted")
         self._params.pop(name, None)
         child = self._cells.pop(name, None)
         self._buffer_names.pop(name, None)

@@ -312,12 +312,13 @@ def write(x: Tensor, index: Any, value: Any) -> None:
     if isinstance(x, Parameter):
         assign_parameter(x, made)
     elif dispatch.recorder.get() is None:
-        _write_now(x, made.asnumpy())
+        write_now(x, made.asnumpy())
     else:
         replace(x, made)
 
 
-def _write_now(x: Tensor, elements: Any) -> None:
+def write_now(x: Tensor, elements: Any) -> None:
+    """Write into the memory of a tensor."""
     array = require_array(x)
     if array.flags.writeable:
         array[...] = elements
@@ -337,9 +338,10 @@ def replace(x: Tensor, made: Tensor) -> None:
         made = active.wrap(active.resolve(made))
     if not hasattr(x, "handle") and active.immediate:
         active.note_written(x, made)
-        _write_now(x, made.array)
+        write_now(x, made.array)
         return
     if not hasattr(x, "handle"):
+        active.writes_constant(x)
         raise TraceError(
             "a tensor that is a constant of the compiled Cell cannot be changed",
             code="GC133",

@@ -1,0 +1,413 @@
+"""Attributes of Cells that construct sets: a compiled Cell leaves in them what it does op by op."""
+
+import copy
+import threading
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import GRAPH_MODE, PYNATIVE_MODE, Parameter, Tensor, nn, ops
+from graphc.calls import step_of
+
+X = np.arange(1.0, 7.0, dtype=np.float32).reshape(2, 3)
+
+
+class Base(nn.Cell):
+    """With a weight, and attributes that begin as they are given."""
+
+    def __init__(self, **attributes):
+        super().__init__()
+        self.w = Parameter(Tensor([1.0, 2.0, 3.0]), name="w")
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+
+class First(Base):
+    """Set before it is read, and read afterwards."""
+
+    def construct(self, x):
+        self.last = x * self.w
+        self.size = x.shape[0]
+        return self.last.sum() * self.size
+
+
+class State(Base):
+    """Read before it is set."""
+
+    def construct(self, x):
+        self.state = self.state * 0.5 + x * self.w
+        return self.state * 2
+
+
+class Grows(Base):
+    """Of another shape after each call."""
+
+    def construct(self, x):
+        self.rows = ops.concat((self.rows, x * self.w))
+        return self.rows.sum()
+
+
+class Counts(Base):
+    """A Python value."""
+
+    def construct(self, x):
+        self.count += 1
+        return x * self.w * self.count
+
+
+class Default(Base):
+    """Of the class, until it is set."""
+
+    state = None
+
+    def construct(self, x):
+        self.state = x * self.w if self.state is None else self.state + x
+        return self.state * 1
+
+
+class Missing(Base):
+    """There only from the first call on."""
+
+    def construct(self, x):
+        before = self.state if hasattr(self, "state") else x
+        self.state = before * self.w
+        return before
+
+
+class Nests(Base):
+    """In containers, of several dtypes, with Python values."""
+
+    def construct(self, x):
+        y = x * self.w
+        self.parts = [y > 2, {"sum": y.sum(), "names": ("a", None)}, y.astype(graphc.float16)]
+        self.gathered = []
+        for k in range(3):
+            self.gathered.append(y * k)
+        return self.parts[1]["sum"] + self.gathered[2].sum()
+
+
+class Chooses(Base):
+    """By a value that only the run has."""
+
+    def construct(self, x):
+        if x.sum() > 21:
+            self.state = self.state + x * self.w
+        else:
+            self.state = x - 1
+        return self.state * 2
+
+
+class Repeats(Base):
+    """In a loop of as many turns as only the run tells."""
+
+    def construct(self, x):
+        self.turns = 0
+        while self.state.sum() < 100:
+            self.state = self.state + x * self.w
+            self.turns = self.turns + 1
+        return self.state * self.turns
+
+
+class Fills(Base):
+    """In place."""
+
+    def construct(self, x):
+        self.rows[0] = self.rows[1] + x[0] * self.w
+        return self.rows.sum()
+
+
+class Asks(Base):
+    """Past its own way of finding attributes."""
+
+    def construct(self, x):
+        before = vars(self).get("state")
+        self.state = x * self.w if before is None else before + x
+        return self.state * 1
+
+
+class Inner(Base):
+    """In a Cell, by a method."""
+
+    def note(self, x):
+        self.seen = x * self.w
+
+    def construct(self, x):
+        self.note(x)
+        return x * x
+
+
+class Outer(Base):
+    def construct(self, x):
+        return self.inner(x) * self.inner.seen
+
+
+ZEROS = np.zeros((2, 3), np.float32)
+CELLS = {
+    "first": lambda: First(),
+    "first, of a tensor": lambda: First(last=Tensor(ZEROS)),
+    "state": lambda: State(state=Tensor(ZEROS)),
+    "state, of a number": lambda: State(state=1.0),
+    "grows": lambda: Grows(rows=Tensor(ZEROS)),
+    "counts": lambda: Counts(count=0),
+    "default": lambda: Default(),
+    "missing": lambda: Missing(),
+    "nests": lambda: Nests(),
+    "chooses": lambda: Chooses(state=Tensor(ZEROS)),
+    "repeats": lambda: Repeats(state=Tensor(ZEROS), turns=0),
+    "fills": lambda: Fills(rows=Tensor(ZEROS)),
+    "asks": lambda: Asks(),
+    "inner": lambda: Outer(inner=Inner()),
+}
+
+
+def values(x):
+    """A nest with arrays in place of tensors."""
+    if isinstance(x, Tensor):
+        return x.asnumpy()
+    if isinstance(x, dict):
+        return {k: values(v) for k, v in x.items()}
+    return type(x)(map(values, x)) if isinstance(x, (tuple, list)) else x
+
+
+def attributes(cell):
+    """What a cell and those in it hold."""
+    return {
+        f"{path}.{name}": values(value)
+        for path, each in cell.cells_and_names()
+        for name, value in sorted(vars(each).items())
+        if not name.startswith("_") and not isinstance(value, (Parameter, nn.Cell))
+    }
+
+
+def assert_same(a, b):
+    assert type(a) is type(b)
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for k in a:
+            assert_same(a[k], b[k])
+    elif isinstance(a, (tuple, list)):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            assert_same(x, y)
+    elif isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    else:
+        assert a == b
+
+
+@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.filterwarnings("ignore::graphc.RecompileWarning", "ignore::graphc.UntrainedWarning")
+def test_as_op_by_op(name, mode_again):
+    """Results, attributes and gradients of several calls, of the cell and of a function of it; in between a user sets one."""
+    cells = {mode: CELLS[name]() for mode in (GRAPH_MODE, PYNATIVE_MODE)}
+    gradients = {
+        mode: graphc.value_and_grad(lambda x, cell=cell: (cell(x) * x).sum(), 0, cell.trainable_params())
+        for mode, cell in cells.items()
+    }
+    start = attributes(cells[GRAPH_MODE])
+    for turn, scale in enumerate((1.0, 1.5, 0.5, -1.0, 2.0, 0.25)):
+        made = {}
+        for mode, cell in cells.items():
+            graphc.set_context(mode=mode)
+            x = Tensor(X * np.float32(scale))
+            result = gradients[mode](x) if turn in (2, 4) else cell(x)
+            made[mode] = values((result, attributes(cell)))
+            if turn == 3 and isinstance(start.get(".state"), np.ndarray):
+                cell.state = Tensor(ZEROS + 5)
+        assert_same(made[GRAPH_MODE], made[PYNATIVE_MODE])
+
+
+def test_one_step_serves_all_calls():
+    """What is set anew each time costs no compilation; nor does a state of one type."""
+    for cell in (First(), State(state=Tensor(ZEROS)), Fills(rows=Tensor(ZEROS))):
+        cell(Tensor(X))
+        step = step_of(cell, (Tensor(X),))
+        for _ in range(3):
+            cell(Tensor(X))
+        assert step_of(cell, (Tensor(X),)) is step
+
+
+def test_who_reads_it_elsewhere_sees_it():
+    """A function that was compiled for what an attribute held sees what a step has set since."""
+    for cell, name in ((First(last=Tensor(ZEROS), size=0), "last"), (Fills(rows=Tensor(ZEROS)), "rows")):
+        reads = graphc.jit(lambda x, cell=cell, name=name: x + getattr(cell, name))
+        for scale in (0.0, 1.0, 2.0):
+            held = getattr(cell, name).asnumpy().copy()
+            np.testing.assert_array_equal(reads(Tensor(X)).asnumpy(), X + held)
+            cell(Tensor(X * np.float32(scale)))
+
+
+def test_a_value_that_was_taken_stays():
+    """Each call sets another tensor, except where the tensor itself is written."""
+    state, fills = State(state=Tensor(ZEROS)), Fills(rows=Tensor(ZEROS.copy()))
+    state(Tensor(X))
+    first, before = state.state, state.state.asnumpy().copy()
+    state(Tensor(X))
+    np.testing.assert_array_equal(first.asnumpy(), before)
+    rows = fills.rows
+    fills(Tensor(X))
+    assert fills.rows is rows
+    assert rows.asnumpy()[0].tolist() == [1, 4, 9]
+
+
+def test_steps_that_are_compiled_for_good():
+    cell = State(state=Tensor(ZEROS))
+    step = graphc.compile(cell, Tensor(X))
+    assert not cell.state.asnumpy().any()
+    step(Tensor(X))
+    step(Tensor(X))
+    np.testing.assert_allclose(cell.state.asnumpy(), X * [1, 2, 3] * 1.5)
+    assert {p.name for p in step.parameters} == {"w", "state"}
+    cell.state = Tensor(ZEROS[:1])
+    with pytest.raises(graphc.SignatureError, match=r"self.state holds something else than this step was compiled for"):
+        step(Tensor(X))
+    with pytest.raises(graphc.ExportError, match=r"GC193.*the step sets self.state"):
+        step.export("step.onnx")
+    with pytest.raises(graphc.ArgumentValueError, match="cannot be called by address"):
+        _ = step.entry
+
+
+def test_what_fails_leaves_everything():
+    class Fails(Base):
+        def construct(self, x):
+            self.state = x
+            return x.reshape(7)
+
+    cell = Fails(state="before", other=1)
+    with pytest.raises(graphc.ShapeError):
+        cell(Tensor(X))
+    assert cell.state == "before"
+    assert [name for name in vars(cell) if name in ("w", "state", "other")] == ["w", "state", "other"]
+
+
+@pytest.mark.parametrize("sink", [False, True])
+def test_models(sink):
+    """In loops that do not come back to Python, too."""
+
+    class Net(Base):
+        def construct(self, x):
+            self.seen = self.seen + 1
+            self.last = (x * self.w).sum(-1, keepdims=True)
+            return self.last
+
+    net = Net(seen=Tensor(0.0), last=None)
+    model = graphc.train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.001))
+    rows = [(X[k % 2] * (k + 1), np.ones(1, np.float32)) for k in range(8)]
+    data = graphc.dataset.GeneratorDataset(rows, ["x", "y"], shuffle=False).batch(2)
+    model.train(2, data, dataset_sink_mode=sink)
+    assert (float(net.seen), net.last.shape) == (8.0, (2, 1))
+
+
+def test_threads():
+    """Each call finds what one of the others has left."""
+
+    class Adds(Base):
+        def construct(self, x):
+            self.state = self.state + x
+            return self.state * 1
+
+    cell, seen = Adds(state=Tensor(ZEROS)), []
+
+    def run():
+        for _ in range(50):
+            seen.append(float(cell(Tensor(X * 0 + 1)).asnumpy()[0, 0]))
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert sorted(seen) == list(range(1, 151))
+
+
+def test_copies_have_attributes_of_their_own():
+    cell = State(state=Tensor(ZEROS))
+    cell(Tensor(X))
+    other = copy.deepcopy(cell)
+    other(Tensor(X))
+    np.testing.assert_allclose(cell.state.asnumpy(), X * [1, 2, 3])
+    np.testing.assert_allclose(other.state.asnumpy(), X * [1, 2, 3] * 1.5)
+
+
+def test_items_of_iterators():
+    """Where the code says what is set, an item is taken once; where it does not, that is an error."""
+
+    class Takes(Base):
+        def construct(self, x):
+            self.last = x * next(self.items)
+            return self.last * 1
+
+    class Notes(Base):
+        def construct(self, x):
+            y = x * next(self.items)
+            Inner.note(self, y)
+            return y
+
+    takes = Takes(items=iter([2.0, 3.0]))
+    assert [float(takes(Tensor(X))[0, 0]) for _ in range(2)] == [2.0, 3.0]
+    with pytest.raises(graphc.TraceError, match=r"GC133.*self.seen is set inside construct, which has changed by then"):
+        Notes(items=iter([2.0, 3.0]))(Tensor(X))
+
+
+class Vmaps(Base):
+    def construct(self, x):
+        def row(each):
+            self.last = each * 2
+            return each.sum()
+
+        return graphc.vmap(row)(x)
+
+
+class Conditionally(Base):
+    """By a Cell that a branch calls."""
+
+    def construct(self, x):
+        return self.inner(x) if x.sum() > 0 else x
+
+
+class Deletes(Base):
+    def construct(self, x):
+        del self.state
+        return x
+
+
+class Weights(Base):
+    def construct(self, x):
+        self.state = self.w
+        return x
+
+
+class Sized(Base):
+    """How much is set is counted by the step."""
+
+    def construct(self, x):
+        self.state = x[x > 2]
+        return self.state * 1
+
+
+REFUSED = {
+    "vmap": (lambda: Vmaps(), "self.last is set inside of a branch, loop or function that is traced by itself"),
+    "branch": (lambda: Conditionally(inner=Inner()), "self.inner.seen is set under a condition"),
+    "del": (lambda: Deletes(state=1), "self.state is deleted inside construct"),
+    "Parameter": (lambda: Weights(), "self.state is set inside construct"),
+    "counted": (lambda: Sized(), "self.state is set inside construct"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    make, message = REFUSED[name]
+    cell = make()
+    before = attributes(cell)
+    with pytest.raises(graphc.TraceError, match=f"GC133.*{message}") as caught:
+        cell(Tensor(X))
+    assert caught.value.loc is not None
+    assert caught.value.loc.file.endswith("test_attributes.py")
+    assert_same(attributes(cell), before)
+
+
+def test_buckets_refuse_it():
+    with pytest.raises(graphc.TraceError, match=r"GC133.*self.last is set inside construct"):
+        graphc.compile(First(), Tensor(X), buckets=(2, 4))
