@@ -86,14 +86,3 @@ class Making(nn.Cell):
 
 def test_construct_may_make_cells():
     assert Making()(ONES).asnumpy().tolist() == [[0.5, 0.5], [0.5, 0.5]]
-
-
-class Remembering(nn.Cell):
-    def construct(self, x):
-        self.note = 1
-        return x
-
-
-def test_construct_may_not_change_its_own_cell():
-    with pytest.raises(RuntimeError, match=r"self\.note is set inside construct"):
-        Remembering()(ONES)
