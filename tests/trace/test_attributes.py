@@ -126,6 +126,29 @@ class Asks(Base):
         return self.state * 1
 
 
+class Sets(Base):
+    """By a property."""
+
+    @property
+    def state(self):
+        return self.held * 2
+
+    @state.setter
+    def state(self, value):
+        self.held = value + 1
+
+    def construct(self, x):
+        self.state = self.state + x * self.w
+        return self.state * 1
+
+
+class Listed(Base):
+    """In a Cell that only a list holds."""
+
+    def construct(self, x):
+        return self.cells[0](x) + self.cells[0].seen
+
+
 class Inner(Base):
     """In a Cell, by a method."""
 
@@ -158,6 +181,8 @@ CELLS = {
     "fills": lambda: Fills(rows=Tensor(ZEROS)),
     "asks": lambda: Asks(),
     "inner": lambda: Outer(inner=Inner()),
+    "sets": lambda: Sets(held=Tensor(ZEROS)),
+    "listed": lambda: Listed(cells=[Inner()]),
 }
 
 
@@ -176,7 +201,7 @@ def attributes(cell):
         f"{path}.{name}": values(value)
         for path, each in cell.cells_and_names()
         for name, value in sorted(vars(each).items())
-        if not name.startswith("_") and not isinstance(value, (Parameter, nn.Cell))
+        if not name.startswith("_") and not isinstance(value, (Parameter, nn.Cell)) and name != "cells"
     }
 
 
@@ -373,6 +398,12 @@ class Deletes(Base):
         return x
 
 
+class Trains(Base):
+    def construct(self, x):
+        self.training = True
+        return x
+
+
 class Weights(Base):
     def construct(self, x):
         self.state = self.w
@@ -391,6 +422,7 @@ REFUSED = {
     "vmap": (lambda: Vmaps(), "self.last is set inside of a branch, loop or function that is traced by itself"),
     "branch": (lambda: Conditionally(inner=Inner()), "self.inner.seen is set under a condition"),
     "del": (lambda: Deletes(state=1), "self.state is deleted inside construct"),
+    "mode": (lambda: Trains(), "self.training is set inside construct"),
     "Parameter": (lambda: Weights(), "self.state is set inside construct"),
     "counted": (lambda: Sized(), "self.state is set inside construct"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
@@ -23,6 +24,11 @@ from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 from graphc.ops.tensor.tensor import Tensor
 from graphc.signatures import constructor
 from graphc.suggest import nearest, no_attribute
+
+
+def is_set_by_class(cls: type[Cell], name: str) -> bool:
+    """Whether a class of the user's says what setting an attribute does, as a property does."""
+    return not hasattr(Cell, name) and hasattr(inspect.getattr_static(cls, name, None), "__set__")
 
 
 def _without_arguments(cls: type[Cell]) -> Callable[..., None]:
@@ -140,7 +146,10 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
             return True
         if active is None or active.immediate or self.__dict__.get("_made_in_construct"):
             return False
-        if not isinstance(held, (Parameter, Cell)) and not isinstance(value, (Parameter, ParameterTuple, Cell)):
+        if is_set_by_class(type(self), name):
+            return False  # What a setter of the user's sets is another attribute.
+        kinds = Parameter, ParameterTuple, Cell
+        if not (name == "training" or hasattr(Cell, name) or isinstance(held, kinds) or isinstance(value, kinds)):
             if name in self._buffer_names:
                 self._require_buffer(name, value)
             if active.sets(self, name, value):
