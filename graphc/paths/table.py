@@ -38,6 +38,12 @@ _GENERATED = (
     *_PRIMITIVES,
     "graphc.compat.extended.auto_generate",
 )
+_SPARSE = (
+    "graphc.compat.sparse_coordinates",
+    "graphc.compat.sparse_rows",
+    "graphc.compat.sparse_segments",
+    *_PRIMITIVES,
+)
 _DEVICES = ("graphc.compat.devices",)
 _OPTIMIZE = ("minimize", "line_search", "linear_sum_assignment")
 _PROFILER = ("graphc.profiling.profiler", "graphc.profiling.settings")
@@ -219,10 +225,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.ops", "operations op_info_register", _PRIMITIVES),
     **_within(
         "mindspore.ops.operations",
-        "math_ops nn_ops array_ops debug_ops other_ops random_ops control_ops comm_ops inner_ops image_ops sparse_ops"
+        "nn_ops array_ops debug_ops other_ops random_ops control_ops comm_ops inner_ops image_ops"
         " spectral_ops custom_ops manually_defined _grad_ops _scalar_ops _tensor_array _sequence_ops",
         _PRIMITIVES,
     ),
+    **_within("mindspore.ops.operations", "sparse_ops _sparse_grad_ops", _SPARSE),
+    "mindspore.ops.operations.math_ops": (*_PRIMITIVES, "graphc.compat.sparse_segments"),
     "mindspore.ops.operations._inner_ops": ("graphc.compat.inner", *_PRIMITIVES),
     "mindspore.ops.functional": ("graphc.ops.functional", *_OPS, *_INSIDE),
     "mindspore.ops.function": (*_OPS, "graphc.compat.extended.function"),
