@@ -29,23 +29,26 @@ from graphc.ops.tensor.tensor import Tensor
 Parts = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
-def _check(owner: str, *parts: Any) -> None:
-    """ArgumentTypeError, DTypeError or ShapeError unless these are the parts of one matrix."""
-    names = ("dense_shape", "batch_pointers", "row_pointers", "col_indices", "values")
-    for name, x in zip(names, parts, strict=True):
+_NAMES = ("dense_shape", "batch_pointers", "row_pointers", "col_indices", "values")
+
+
+def _check_kinds(owner: str, *parts: Any) -> None:
+    """ArgumentTypeError, DTypeError or ShapeError unless these are the parts of one matrix or more."""
+    for name, x in zip(_NAMES, parts, strict=True):
         if not isinstance(x, Tensor):
             raise ArgumentTypeError(f"{owner}: {name} must be a Tensor, got {type(x).__name__}", loc=user_loc())
         if name != "values" and x.tensor_type.dtype not in ("int32", "int64"):
             raise DTypeError(f"{owner}: {name}: {x.tensor_type}, expected int32 or int64", loc=user_loc())
-    shape, batches, begins, columns, values = parts
-    if (
-        shape.shape != (2,)
-        or batches.shape != (2,)
-        or begins.ndim != 1
-        or columns.ndim != 1
-        or values.shape != columns.shape
-    ):
-        said = ", ".join(f"{name} {x.tensor_type}" for name, x in zip(names, parts, strict=True))
+        if x.ndim != 1:
+            raise ShapeError(f"{owner}: {name}: {x.tensor_type}, expected one axis", loc=user_loc())
+
+
+def _check(owner: str, *parts: Any) -> None:
+    """As `_check_kinds`; ShapeError for several matrices, too."""
+    _check_kinds(owner, *parts)
+    shape, batches, _, columns, values = parts
+    if shape.shape != (2,) or batches.shape != (2,) or values.shape != columns.shape:
+        said = ", ".join(f"{name} {x.tensor_type}" for name, x in zip(_NAMES, parts, strict=True))
         raise ShapeError(f"{owner}: {said}: expected one matrix", loc=user_loc())
 
 
@@ -66,6 +69,7 @@ def _count(
     x_dense_shape: Tensor, x_batch_pointers: Tensor, x_row_pointers: Tensor, x_col_indices: Tensor, x_values: Tensor
 ) -> Tensor:
     """int32 [batches]: how many elements each matrix holds."""
+    _check_kinds("SparseMatrixNNZ", x_dense_shape, x_batch_pointers, x_row_pointers, x_col_indices, x_values)
     return ops.cast(x_batch_pointers[1:] - x_batch_pointers[:-1], "int32")
 
 

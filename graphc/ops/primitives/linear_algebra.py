@@ -9,7 +9,7 @@ from graphc.ops import functional as F
 from graphc.ops.functional.core import call
 from graphc.ops.functional.linear_systems import least_squares, triangular
 from graphc.ops.functional.norms import nuclear
-from graphc.ops.tensor.primitive import REQUIRED, declare
+from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- systems
@@ -91,7 +91,7 @@ def _tridiagonal(superdiag: Tensor, maindiag: Tensor, subdiag: Tensor, rhs: Tens
 TridiagonalMatMul = declare("TridiagonalMatMul", _tridiagonal)
 
 
-def _tridiagonal_solve(diagonals: Tensor, rhs: Tensor, partial_pivoting: bool) -> Tensor:
+def _tridiagonal_solve(diagonals: Tensor, rhs: Tensor) -> Tensor:
     """x [..., m, n] with the product of a tridiagonal matrix and x equal to rhs [..., m, n].
 
     diagonals [..., 3, m]: those above the main one, of which the last element counts for nothing, the main one, and those below,
@@ -120,7 +120,7 @@ def _tridiagonal_solve(diagonals: Tensor, rhs: Tensor, partial_pivoting: bool) -
     return F.matrix_solve(matrix, rhs)
 
 
-TridiagonalSolve = declare("TridiagonalSolve", _tridiagonal_solve, partial_pivoting=True)
+TridiagonalSolve = declare("TridiagonalSolve", _tridiagonal_solve, partial_pivoting=Hint(True))
 
 # ---- decompositions and functions
 

@@ -97,7 +97,7 @@ CropAndResizeGradBoxes = pulled(
 
 
 def _position_sensitive(
-    features: Tensor, dy: Tensor, rois: Tensor, spatial_scale: float, group_size: int, output_dim: int
+    features: Tensor, rois: Tensor, spatial_scale: float, group_size: int, output_dim: int
 ) -> Tensor:
     made: Tensor = PSROIPooling(spatial_scale, group_size, output_dim)(features, rois)
     return made
