@@ -385,7 +385,7 @@ def test_attributes_of_primitives_are_of_their_kind(name):
 def test_a_hint_says_how():
     assert {k for p in PRIMITIVES.values() for k, v in p.attributes.items() if isinstance(v, Hint)} <= {
         "use_locking", "use_lock", "check_index_bound", "maxlen", "inner_precise", "ignore_longer_outputs_than_inputs",
-        "is_training",
+        "is_training", "partial_pivoting",
     }  # fmt: skip
 
 

@@ -199,6 +199,18 @@ MODULES: dict[str, tuple[str, ...]] = {
     # Scripts derive from what layers and losses have in common there, and ask for it.
     "mindspore.nn.layer.activation": (*_NN, "graphc.nn.layer.activation", _LAYERS),
     **{f"mindspore.nn.layer.{part}": (*_NN, f"graphc.nn.layer.{part}") for part in ("conv", "normalization")},
+    # Modules of which all is left out: what to use instead is said by name.
+    **_within("mindspore.nn", "layer.thor_layer optim.tft_wrapper", _NN),
+    **_within("mindspore.train", "train_thor callback._landscape callback._flops_collector", ("graphc.train",)),
+    "mindspore.train.callback._train_fault_tolerance": ("graphc.train",),
+    **_within("mindspore", "common.symbol graph.symbol", ("graphc.compat.lacking",)),
+    **_within(
+        "mindspore.boost",
+        "adasum base boost boost_cell_wrapper dim_reduce grad_freeze group_loss_scale_manager less_batch_normalization",
+        ("graphc.compat.boost", *_USUAL),
+    ),
+    **_within("mindspore.parallel", "checkpoint_transform checkpoint_convert transform_safetensors", _PARALLEL),
+    "mindspore.dataset.engine.cache_client": _DATASETS,
     "mindspore.nn.layer.rnn_cells": (*_NN, "graphc.compat.recurrent", *_USUAL),
     "mindspore.nn.loss": _NN,
     "mindspore.nn.loss.loss": (*_NN, "graphc.nn.loss.base"),

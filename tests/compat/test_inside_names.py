@@ -187,3 +187,20 @@ def test_the_data_set_of_a_training_is_noted(names):
     _set_training_dataset("data")
     assert _get_training_dataset() == "data"
     _set_training_dataset(None)
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "use"),
+    [
+        ("nn.layer.thor_layer", "DenseThor", "nn.Dense"),
+        ("nn.optim.tft_wrapper", "OptTFTWrapper", "ModelCheckpoint"),
+        ("train.train_thor", "ConvertModelUtils", "Python's own classes"),
+        ("train.callback._landscape", "SummaryLandscape", "SummaryCollector"),
+        ("boost.less_batch_normalization", "LessBN", "nn.TrainOneStepCell"),
+        ("parallel.checkpoint_transform", "transform_checkpoints", "save_checkpoint and load_checkpoint"),
+        ("dataset.engine.cache_client", "DatasetCache", "the data set itself"),
+    ],
+)
+def test_modules_of_which_all_is_left_out_say_what_to_use(path, name, use, names):
+    with pytest.raises((AttributeError, ImportError), match=f"graphc has no mindspore.{path}.{name}; use {use}"):
+        names(path, name)
