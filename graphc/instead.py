@@ -218,8 +218,7 @@ TOP = {
     "tools": "use graphc's own commands (graphc --help)",
 }
 
-#: What of `mindspore.mint`, `.boost`, `.profiler` and `.communication` is left out.
-MINT = _names("use mint.nn.SyncBatchNorm", "batch_norm_elemt batch_norm_gather_stats_with_counts batch_norm_stats")
+#: What of `mindspore.boost`, `.profiler` and `.communication` is left out.
 BOOST = {
     **_names(
         "use nn.TrainOneStepCell or nn.TrainOneStepWithLossScaleCell: of boost there is GradientAccumulation",
@@ -266,7 +265,6 @@ INSTEAD: dict[str, dict[str, str]] = {
     "graphc.dataset.config": _names(_VIDEO, "get_video_backend set_video_backend"),
     "graphc.dataset.transforms": TRANSFORMS,
     "graphc.dataset.vision": VISION,
-    "graphc.mint": MINT,
     "graphc.compat.boost": BOOST,
     "graphc.profiling.profiler": PROFILER,
     "graphc.parallel": PARALLEL,

@@ -264,7 +264,7 @@ def build_train_network(
         raise checks.wrong_type(owner, "loss_scale_manager", "a LossScaleManager or None", manager)
     network = _cast_network(owner, network, level, kwargs)
     if loss_fn is not None:
-        network = _with_loss(network, loss_fn)
+        network = with_loss(network, loss_fn)
     update = None if manager is None else manager.get_update_cell()
     if update is not None:
         return TrainOneStepWithLossScaleCell(network, optimizer, update).set_train()
@@ -287,8 +287,9 @@ def _cast_network(owner: str, network: Cell, level: str, kwargs: dict[str, Any])
     return auto_mixed_precision(network, "O2" if keep else "O3", wanted)
 
 
-def _with_loss(network: Cell, loss_fn: Any) -> Cell:
+def with_loss(network: Cell, loss_fn: Any, halved: bool = False) -> Cell:
+    """loss_fn of what the network returns, in float32 where that is half precision. ArgumentTypeError for what is no Cell."""
     if not isinstance(loss_fn, Cell):
         raise checks.wrong_type("build_train_network", "loss_fn", "a Cell", loss_fn)
-    halved = any(cell.compute_dtype is not None for _, cell in network.cells_and_names())
+    halved = halved or any(cell.compute_dtype is not None for _, cell in network.cells_and_names())
     return WithFloat32Loss(network, loss_fn) if halved else WithLossCell(network, loss_fn)

@@ -6,6 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from graphc.compat.signature import Signature as Signature
+from graphc.compat.signature import sig_dtype, sig_kind, sig_rw
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.tensor.tensor import Tensor
 
@@ -32,6 +34,7 @@ class MSContext:
         return ""
 
 
+signature_dtype, signature_kind, signature_rw = sig_dtype, sig_kind, sig_rw
 #: What tensors are made of.
 TensorPy = Tensor
 
@@ -73,4 +76,6 @@ def swap_cache(host: Tensor, device: Tensor, block_mapping: Tensor, is_device_to
     target.copy_(Tensor(blocks))
 
 
-__all__ = ["MSContext", "TensorPy", "is_reboot_node", "swap_cache"]
+__all__ = [
+    "MSContext", "Signature", "TensorPy", "is_reboot_node", "signature_dtype", "signature_kind", "signature_rw", "swap_cache",
+]  # fmt: skip

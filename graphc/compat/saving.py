@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from graphc.arguments import only
 from graphc.checkpoint import into_net
+from graphc.checkpoint.saving import save_checkpoint
 from graphc.errors import CheckpointError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
@@ -51,6 +53,31 @@ def _load_dismatch_prefix_params(
     for name, entry in into_net.under_prefixes(list(param_not_load), params, tensors, used).items():
         _update_param(params[name], tensors[entry], strict_load)
         param_not_load.remove(name)
+
+
+def _exec_save(
+    ckpt_file_name: str,
+    data_list: Mapping[str, Sequence[Any]],
+    enc_key: bytes | None = None,
+    enc_mode: str = "AES-GCM",
+    map_param_inc: bool = False,
+    crc_check: bool = False,
+    format: str = "ckpt",
+    remove_redundancy: bool | None = None,
+) -> None:
+    """Write entries to a file, as `save_checkpoint` does: of each name (its sizes, the name of its dtype, an array), or
+    (anything, "str", a text). remove_redundancy counts for nothing: every process has the whole of each. map_param_inc is False.
+    """
+    only("_exec_save", "map_param_inc", map_param_inc, False)
+    entries = {name: _entry(*entry) for name, entry in data_list.items()}
+    save_checkpoint(entries, ckpt_file_name, enc_key=enc_key, enc_mode=enc_mode, crc_check=crc_check, format=format)
+
+
+def _entry(sizes: Any, kind: str, data: Any) -> Any:
+    if kind == "str":
+        return data if isinstance(data, str) else "".join(np.asarray(data).reshape(-1).tolist())
+    array = data.asnumpy() if isinstance(data, Tensor) else np.asarray(data)
+    return Tensor(array.reshape(() if list(sizes) == [0] and array.size == 1 else tuple(sizes)))
 
 
 __all__ = ["set_cur_net"]

@@ -2,6 +2,8 @@
 
 from graphc.failures import doors
 from graphc.mint import linalg, nn, optim, special
+from graphc.mint.batch_norms import *
+from graphc.mint.batch_norms import __all__ as _batch_norms
 from graphc.mint.elementwise import *
 from graphc.mint.elementwise import __all__ as _elementwise
 from graphc.mint.nn import functional as functional
@@ -18,6 +20,7 @@ from graphc.mint.shapes import __all__ as _shapes
 from graphc.ops.tensor.autocast import mark
 
 __all__ = [
+    *_batch_norms,
     *_elementwise,
     *_products,
     *_random,

@@ -38,6 +38,13 @@ _GENERATED = (
     *_PRIMITIVES,
     "graphc.compat.extended.auto_generate",
 )
+_SPARSE = (
+    "graphc.compat.sparse_coordinates",
+    "graphc.compat.sparse_rows",
+    "graphc.compat.sparse_segments",
+    *_PRIMITIVES,
+)
+_LAYERS = "graphc.compat.extended.layers"
 _DEVICES = ("graphc.compat.devices",)
 _OPTIMIZE = ("minimize", "line_search", "linear_sum_assignment")
 _PROFILER = ("graphc.profiling.profiler", "graphc.profiling.settings")
@@ -147,10 +154,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.dataset.vision.c_transforms": ("graphc.dataset.vision",),
     **_within(
         "mindspore.dataset.engine",
-        "datasets datasets_user_defined datasets_vision datasets_text datasets_audio datasets_standard_format samplers iterators",
+        "datasets_user_defined datasets_vision datasets_text datasets_audio datasets_standard_format samplers iterators",
         _DATASETS,
     ),
     "mindspore.dataset.engine": _DATASETS,
+    "mindspore.dataset.engine.datasets": (*_DATASETS, "graphc.compat.data_recovery"),
     "mindspore.dataset.audio": ("graphc.dataset.audio",),
     **_within("mindspore.dataset.audio", "transforms utils", _AUDIO),
     **_within("mindspore.dataset", "samplers", _DATASETS),
@@ -183,15 +191,26 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
     **_within(
         "mindspore.nn.layer",
-        "basic container pooling embedding combined padding image rnns channel_shuffle"
-        " dense timedistributed transformer",
+        "pooling embedding combined padding image rnns channel_shuffle dense timedistributed transformer",
         _NN,
     ),
+    "mindspore.nn.layer.basic": (*_NN, _LAYERS),
+    "mindspore.nn.layer.container": (*_NN, "graphc.compat.containers"),
     # Scripts derive from what layers and losses have in common there, and ask for it.
-    **{
-        f"mindspore.nn.layer.{part}": (*_NN, f"graphc.nn.layer.{part}")
-        for part in ("activation", "conv", "normalization")
-    },
+    "mindspore.nn.layer.activation": (*_NN, "graphc.nn.layer.activation", _LAYERS),
+    **{f"mindspore.nn.layer.{part}": (*_NN, f"graphc.nn.layer.{part}") for part in ("conv", "normalization")},
+    # Modules of which all is left out: what to use instead is said by name.
+    **_within("mindspore.nn", "layer.thor_layer optim.tft_wrapper", _NN),
+    **_within("mindspore.train", "train_thor callback._landscape callback._flops_collector", ("graphc.train",)),
+    "mindspore.train.callback._train_fault_tolerance": ("graphc.train",),
+    **_within("mindspore", "common.symbol graph.symbol", ("graphc.compat.lacking",)),
+    **_within(
+        "mindspore.boost",
+        "adasum base boost boost_cell_wrapper dim_reduce grad_freeze group_loss_scale_manager less_batch_normalization",
+        ("graphc.compat.boost", *_USUAL),
+    ),
+    **_within("mindspore.parallel", "checkpoint_transform checkpoint_convert transform_safetensors", _PARALLEL),
+    "mindspore.dataset.engine.cache_client": _DATASETS,
     "mindspore.nn.layer.rnn_cells": (*_NN, "graphc.compat.recurrent", *_USUAL),
     "mindspore.nn.loss": _NN,
     "mindspore.nn.loss.loss": (*_NN, "graphc.nn.loss.base"),
@@ -219,10 +238,18 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.ops", "operations op_info_register", _PRIMITIVES),
     **_within(
         "mindspore.ops.operations",
-        "math_ops nn_ops array_ops debug_ops other_ops random_ops control_ops comm_ops inner_ops image_ops sparse_ops"
-        " spectral_ops custom_ops manually_defined _grad_ops _scalar_ops _tensor_array _sequence_ops",
+        "nn_ops array_ops debug_ops other_ops random_ops control_ops comm_ops inner_ops image_ops"
+        " spectral_ops custom_ops _grad_ops _tensor_array",
         _PRIMITIVES,
     ),
+    **_within(
+        "mindspore.ops.operations",
+        "_scalar_ops _sequence_ops manually_defined manually_defined.ops_def manually_defined._inner",
+        (*_PRIMITIVES, "graphc.compat.sequences"),
+    ),
+    "mindspore.ops.operations.linalg_ops": ("graphc.compat.linalg_ops", *_PRIMITIVES),
+    **_within("mindspore.ops.operations", "sparse_ops _sparse_grad_ops", _SPARSE),
+    "mindspore.ops.operations.math_ops": (*_PRIMITIVES, "graphc.compat.sparse_segments"),
     "mindspore.ops.operations._inner_ops": ("graphc.compat.inner", *_PRIMITIVES),
     "mindspore.ops.functional": ("graphc.ops.functional", *_OPS, *_INSIDE),
     "mindspore.ops.function": (*_OPS, "graphc.compat.extended.function"),
@@ -248,6 +275,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.ops", "auto_generate auto_generate.gen_ops_def auto_generate.gen_ops_prim", _GENERATED),
     "mindspore.ops.functional_overload": ("graphc.compat.extended.functional_overload",),
     "mindspore.ops._primitive_cache": (_TOP,),
+    "mindspore.ops.signature": ("graphc.compat.signature",),
     # ---- tensors and compilation
     "mindspore.common": (*_TENSORS, "graphc.compat.executor", "graphc.compat.gradients"),
     "mindspore.common._grad_function": ("graphc.compat.gradients",),
@@ -282,7 +310,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         " _reduce_lr_on_plateau _summary_collector _time_monitor _backup_and_restore",
         ("graphc.train", *_USUAL),
     ),
-    **_within("mindspore.train", "model data_sink dataset_helper", ("graphc.train", "graphc.compat.training", *_USUAL)),
+    "mindspore.train.model": ("graphc.train", "graphc.compat.training", "graphc.compat.data_recovery", *_USUAL),
+    **_within("mindspore.train", "data_sink dataset_helper", ("graphc.train", "graphc.compat.training", *_USUAL)),
     "mindspore.train._utils": ("graphc.compat.training",),
     "mindspore.train.metrics": ("graphc.nn.metrics", "graphc.compat.metrics"),
     **_within(

@@ -61,6 +61,11 @@ CASES = [
     ("FusedSparseFtrl(0.1, 0.01, 0.02, -0.5)", "(a, b, c, h, i)"),
     ("FusedSparseFtrl(0.1, 0.01, 0.02, -0.5)", "(a, b, c, h, j)"),
     ("FusedSparseProximalAdagrad()", "(a, b, t(0.1), t(0.3), t(0.2), h, i)"),
+    ("SparseApplyCenteredRMSProp()", "(a, e, f, c, 0.1, 0.9, 0.5, 1e-3, g, k)"),
+    ("SparseApplyMomentum()", "(a, b, 0.1, g, k, 0.9)"),
+    ("SparseApplyMomentum(use_nesterov=True)", "(a, b, 0.1, g, k, 0.9)"),
+    ("SparseApplyAdagradDA()", "(a, b, c, g, k, 0.1, 0.01, 0.02, t(3, mindspore.int32))"),
+    ("SparseApplyProximalGradientDescent()", "(a, 0.1, 0.3, 0.2, g, k)"),
     ("SGD()", "(a, g, t(0.1), b, t(0.9), s)"),
     ("SGD(dampening=0.1, weight_decay=0.05)", "(a, g, t(0.1), b, t(0.9), s)"),
     ("SGD(nesterov=True)", "(a, g, t(0.1), b, t(0.9), s)"),
@@ -83,13 +88,16 @@ def values() -> dict[str, np.ndarray]:
 if __name__ == "__main__":
     import mindspore
     from mindspore import Parameter, Tensor
+    from mindspore.ops.operations import nn_ops
 
     records = []
     for make, call in CASES:
         made = values()
         scope = {n: Tensor(v) if n in GIVEN else Parameter(Tensor(v), name=n) for n, v in made.items()}
         scope.update(
-            t=lambda x, dtype=mindspore.float32: Tensor(x, dtype), mindspore=mindspore, op=eval(f"mindspore.ops.{make}")
+            t=lambda x, dtype=mindspore.float32: Tensor(x, dtype),
+            mindspore=mindspore,
+            op=eval(make, {**vars(nn_ops), **vars(mindspore.ops)}),
         )
         record = {"make": make, "call": call}
         try:

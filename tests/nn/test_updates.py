@@ -17,6 +17,7 @@ DATA = Path(__file__).parents[1] / "data"
 #: have no gradient it reads memory that nothing was written to.
 LEFT_OUT = (
     "use_nesterov=True, gradient_scale",
+    "SparseApplyMomentum(use_nesterov=True)",
     "ApplyFtrl()(a, b, c, g, 0.1, 0.01, 0.02, -0.5)",
     "ApplyAdagrad(update_slots=False)",
     "ApplyAdagradDA()(a, b, c, g, 0.1, 0.01",
@@ -163,3 +164,11 @@ def test_dual_averaging_shrinks_towards_zero():
     ops.ApplyAdagradDA()(var, total, squares, Tensor([0.5, -0.5]), 0.1, 0.1, 0.2, 2)
     wanted = 0.1 * (0.5 - 0.2) / (0.2 * 2 * 0.1 + 0.5)
     np.testing.assert_allclose(var.asnumpy(), [-wanted, wanted], rtol=1e-5)
+
+
+def test_nesterovs_step_in_rows_is_that_of_the_whole():
+    """MindSpore's kernel leaves it out; one step by hand."""
+    a, b = Parameter(Tensor([[1.0], [7.0]]), name="a"), Parameter(Tensor([[10.0], [7.0]]), name="b")
+    ops.SparseApplyMomentum(use_nesterov=True)(a, b, 0.1, Tensor([[100.0]]), Tensor([0]), 0.5)
+    np.testing.assert_allclose(b.asnumpy(), [[105.0], [7.0]])
+    np.testing.assert_allclose(a.asnumpy(), [[1.0 - 0.1 * (100 + 0.5 * 105)], [7.0]], rtol=1e-6)

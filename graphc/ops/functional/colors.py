@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from graphc.errors import ShapeError, user_loc
+from graphc.errors import DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Operand, cast, cast_to, halves_widened
 from graphc.ops.functional.elementwise import add, equal, floor_mod, greater, less, minimum, mul, sub
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.reduce import reduce_max, reduce_min
+from graphc.ops.functional.reduce import reduce_max, reduce_mean, reduce_min
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.tensor import Tensor
 
@@ -61,3 +61,26 @@ def adjust_saturation(image: Tensor, scale: Operand) -> Tensor:
     hue, saturation, value = _channels("AdjustSaturation", rgb_to_hsv(halves_widened(image)))
     changed = hsv_to_rgb(stack([hue, clamp(mul(saturation, scale), 0.0, 1.0), value], -1))
     return cast_to(changed, image.tensor_type.dtype)
+
+
+def adjust_contrast(images: Tensor, contrast_factor: Tensor) -> Tensor:
+    """Images [..., H, W, 3], float16 or float32, of each channel the distances from its mean in the image times a number.
+
+    contrast_factor: float32, without axes. Raises ShapeError, DTypeError.
+    """
+    owner = "AdjustContrastv2"
+    if images.ndim < 3 or images.shape[-1] != 3 or contrast_factor.ndim:
+        raise ShapeError(
+            f"{owner}: images are {images.tensor_type}, contrast_factor is {contrast_factor.tensor_type}, expected"
+            " [..., H, W, 3] and one number",
+            loc=user_loc(),
+        )
+    if images.tensor_type.dtype not in ("float16", "float32") or contrast_factor.tensor_type.dtype != "float32":
+        raise DTypeError(
+            f"{owner}: images are {images.tensor_type}, contrast_factor is {contrast_factor.tensor_type}, expected"
+            " float16 or float32, and float32",
+            loc=user_loc(),
+        )
+    wide = halves_widened(images)
+    middle = reduce_mean(wide, (-3, -2), keep_dims=True)
+    return cast_to(add(middle, mul(sub(wide, middle), contrast_factor)), images.tensor_type.dtype)

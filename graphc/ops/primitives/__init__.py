@@ -30,6 +30,7 @@ from graphc.ops.primitives.pooling import *
 from graphc.ops.primitives.products import *
 from graphc.ops.primitives.pulled import *
 from graphc.ops.primitives.pulled_norms import *
+from graphc.ops.primitives.pulled_pixels import *
 from graphc.ops.primitives.pulled_rows import *
 from graphc.ops.primitives.pulled_windows import *
 from graphc.ops.primitives.python import *

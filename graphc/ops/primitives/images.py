@@ -9,7 +9,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.ops import functional as F
 from graphc.ops.functional.boxes import nms_by_overlaps, nms_by_score, nms_of_classes, nms_with_mask
 from graphc.ops.functional.channel_dropout import dropped_channels
-from graphc.ops.functional.colors import adjust_hue, adjust_saturation, hsv_to_rgb, rgb_to_hsv
+from graphc.ops.functional.colors import adjust_contrast, adjust_hue, adjust_saturation, hsv_to_rgb, rgb_to_hsv
 from graphc.ops.functional.conv import dilation2d, unpadded
 from graphc.ops.functional.padding import pad_by_axes
 from graphc.ops.functional.rescaling import scale_and_translate
@@ -211,6 +211,7 @@ ScaleAndTranslate = declare("ScaleAndTranslate", scale_and_translate, kernel_typ
 HSVToRGB, RGBToHSV = declare("HSVToRGB", hsv_to_rgb), declare("RGBToHSV", rgb_to_hsv)
 
 AdjustHue, AdjustSaturation = declare("AdjustHue", adjust_hue), declare("AdjustSaturation", adjust_saturation)
+AdjustContrastv2 = declare("AdjustContrastv2", adjust_contrast)
 
 
 def _pad_v3(x: Tensor, paddings: Any, constant_value: Any = None, *, mode: str, paddings_contiguous: bool) -> Tensor:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.errors import ShapeError, user_loc
+from graphc.errors import DTypeError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.core import call
 from graphc.ops.functional.linear_systems import least_squares, triangular
 from graphc.ops.functional.norms import nuclear
-from graphc.ops.tensor.primitive import REQUIRED, declare
+from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- systems
@@ -90,6 +90,38 @@ def _tridiagonal(superdiag: Tensor, maindiag: Tensor, subdiag: Tensor, rhs: Tens
 
 TridiagonalMatMul = declare("TridiagonalMatMul", _tridiagonal)
 
+
+def _tridiagonal_solve(diagonals: Tensor, rhs: Tensor) -> Tensor:
+    """x [..., m, n] with the product of a tridiagonal matrix and x equal to rhs [..., m, n].
+
+    diagonals [..., 3, m]: those above the main one, of which the last element counts for nothing, the main one, and those below,
+    of which the first counts for nothing. Solved as a dense matrix, with pivots in any case. Raises ShapeError, DTypeError.
+    """
+    owner = "TridiagonalSolve"
+    if diagonals.tensor_type.dtype not in ("float32", "float64") or rhs.dtype != diagonals.dtype:
+        raise DTypeError(
+            f"{owner}: diagonals are {diagonals.tensor_type}, rhs is {rhs.tensor_type}: expected both float32 or float64",
+            loc=user_loc(),
+        )
+    if (
+        rhs.ndim < 2
+        or diagonals.ndim != rhs.ndim
+        or diagonals.shape[-2:] != (3, rhs.shape[-2])
+        or diagonals.shape[:-2] != rhs.shape[:-2]
+    ):
+        raise ShapeError(
+            f"{owner}: diagonals are {diagonals.tensor_type}, rhs is {rhs.tensor_type}: expected [..., 3, m], [..., m, n]",
+            loc=user_loc(),
+        )
+    above, middle, below = (diagonals[..., k, :] for k in range(3))
+    matrix = F.diag_embed(middle)
+    if rhs.shape[-2] > 1:
+        matrix = matrix + F.diag_embed(above[..., :-1], 1) + F.diag_embed(below[..., 1:], -1)
+    return F.matrix_solve(matrix, rhs)
+
+
+TridiagonalSolve = declare("TridiagonalSolve", _tridiagonal_solve, partial_pivoting=Hint(True))
+
 # ---- decompositions and functions
 
 Qr = declare(
@@ -148,3 +180,16 @@ def _eig(x: Tensor, compute_v: bool) -> tuple[Tensor, Tensor]:
 
 
 Eig = declare("Eig", _eig, compute_v=False)
+
+
+def _self_adjoint_eig(x: Tensor, compute_v: bool) -> tuple[Tensor, Tensor]:
+    """(the eigenvalues [..., m], ascending, their vectors as columns [..., m, m]) of symmetric matrices, of which the lower
+    triangles are read; unless compute_v zeros are the vectors. Raises ShapeError, DTypeError.
+    """
+    if x.tensor_type.dtype not in ("float32", "float64"):
+        raise DTypeError(f"SelfAdjointEig: x is {x.tensor_type}, expected float32 or float64", loc=user_loc())
+    values, vectors = call("Eigh", x, lower=True)
+    return values, vectors if compute_v else F.zeros_like(x)
+
+
+SelfAdjointEig = declare("SelfAdjointEig", _self_adjoint_eig, compute_v=True)

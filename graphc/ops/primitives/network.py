@@ -174,6 +174,49 @@ def _batch_norm(
 BatchNorm = declare("BatchNorm", _batch_norm, is_training=False, epsilon=1e-5, momentum=0.1, data_format=Only("NCHW"))
 
 
+def _instance_norm(
+    x: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    is_training: bool,
+    momentum: float,
+    epsilon: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(y, the means, 1 over the standard deviations) of x [N, C, H, W] or [N, C, H, W, C0], standardized by channel and image in
+    training, else by the mean and the variance given; zeros are the latter two then. Only y has a gradient, as in MindSpore.
+
+    gamma, beta, mean, variance: float32 [N, C, 1, 1] or [N, C, 1, 1, C0]; momentum counts for nothing. Raises ShapeError,
+    DTypeError, ArgumentValueError.
+    """
+    owner = "InstanceNormV2"
+    for name, value in (("momentum", momentum), ("epsilon", epsilon)):
+        if not 0 <= value <= 1 or (name == "epsilon" and value == 0):
+            raise ArgumentValueError(f"{owner}: {name} must lie between 0 and 1, got {value}", loc=user_loc())
+    if x.tensor_type.dtype not in ("float16", "float32"):
+        raise DTypeError(f"{owner}: x is {x.tensor_type}, expected float16 or float32", loc=user_loc())
+    sizes = (*x.shape[:2], 1, 1, *x.shape[4:])
+    if x.ndim not in (4, 5) or any(p.shape != sizes for p in (gamma, beta, mean, variance)):
+        raise ShapeError(
+            f"{owner}: x is {x.tensor_type}, gamma {gamma.tensor_type}, beta {beta.tensor_type}, mean {mean.tensor_type},"
+            f" variance {variance.tensor_type}: expected {sizes} for all but x",
+            loc=user_loc(),
+        )
+    wide = F.cast(x, "float32")
+    if is_training:
+        middle = F.reduce_mean(wide, (2, 3), keep_dims=True)
+        rate = F.rsqrt(F.reduce_mean(F.square(wide - middle), (2, 3), keep_dims=True) + epsilon)
+        saved = (F.stop_gradient(middle), F.stop_gradient(rate))
+    else:
+        middle, rate = F.stop_gradient(mean), F.rsqrt(F.stop_gradient(variance) + epsilon)
+        saved = (F.zeros_like(mean), F.zeros_like(variance))
+    return F.cast((wide - middle) * rate * gamma + beta, x.dtype), *saved
+
+
+InstanceNormV2 = declare("InstanceNormV2", _instance_norm, is_training=True, momentum=0.1, epsilon=1e-5)
+
+
 def _layer_norm(
     x: Tensor, gamma: Tensor, beta: Tensor, begin_norm_axis: int, begin_params_axis: int, epsilon: float
 ) -> tuple[Tensor, Tensor, Tensor]:

@@ -124,9 +124,9 @@ def _instance_norm_grad(
     is_training: bool,
     epsilon: float,
 ) -> Three:
-    """The gradients of InstanceNormV2 for x, gamma and beta [N, C, 1, 1], from dy, x, gamma and the moments of each channel of
-    each image: in training what it saved, the mean and 1 over the standard deviation, else the moving mean and variance."""
-    axes = tuple(range(2, x.ndim))
+    """The gradients of InstanceNormV2 for x, gamma and beta [N, C, 1, 1, ...], from dy, x, gamma and the moments of each channel
+    of each image: in training what it saved, the mean and 1 over the standard deviation, else the moving mean and variance."""
+    axes = (2, 3)
     if is_training:
         mean, variance = _moments(x, save_mean, 1 / F.square(save_variance), axes)
     else:

@@ -14,10 +14,11 @@ from graphc.ops.functional.core import call
 from graphc.ops.functional.linear_systems import least_squares
 from graphc.ops.functional.shapes import whole_numbers
 from graphc.ops.primitives.images import ScaleAndTranslate
+from graphc.ops.primitives.losses import CTCLossV2
 from graphc.ops.primitives.pull import numbers, pulled
 from graphc.ops.primitives.recurrent import LSTM
 from graphc.ops.primitives.sampling import ROIAlign
-from graphc.ops.tensor.primitive import REQUIRED, declare
+from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- special functions and distances
@@ -231,56 +232,6 @@ ROIAlignGrad = pulled(
 )
 
 
-def _covered(first: Tensor, last: Tensor, parts: int, size: int, scale: float) -> Tensor:
-    """bool [boxes, parts, size]: the pixels of each part of boxes along an axis, whose ends are rounded away from zero."""
-    begin, end = (F.sign(x) * F.floor(F.abs(x) * scale + 0.5) for x in (first, last))
-    length = F.maximum(end - begin, 0.1) / parts
-    steps = Tensor(np.arange(parts, dtype=np.float32))
-    low, high = (F.reshape(begin, (-1, 1)) + (steps + k) * F.reshape(length, (-1, 1)) for k in (0, 1))
-    low, high = (F.expand_dims(F.clamp(x, 0, size), 2) for x in (F.floor(low), F.ceil(high)))
-    pixels = Tensor(np.arange(size, dtype=np.float32))
-    return F.logical_and(low <= pixels, pixels < high)
-
-
-def _position_sensitive(
-    dy: Tensor, rois: Tensor, input_size: Any, spatial_scale: float, group_size: int, output_dim: int
-) -> Tensor:
-    """The gradient of PSROIPooling for images [N, output_dim group_size^2, H, W], of the size input_size.
-
-    dy: [N boxes, output_dim, group_size, group_size], float32; rois: [N, 5, boxes], the image's number and (x1, y1, x2, y2).
-    """
-    height, width = (input_size, input_size) if isinstance(input_size, int) else input_size
-    count = rois.shape[0] * rois.shape[-1]
-    wanted = (count, output_dim, group_size, group_size)
-    if rois.ndim != 3 or rois.shape[1] != 5 or dy.shape != wanted:
-        raise ShapeError(
-            f"PSROIPoolingGrad: dy is {dy.tensor_type}, rois {rois.tensor_type}, expected {wanted} and [N, 5, boxes]",
-            loc=user_loc(),
-        )
-    image, left, top, right, bottom = (F.reshape(rois[:, k], (-1,)) for k in range(5))
-    down, across = (
-        F.cast(_covered(a, b, group_size, size, spatial_scale), dy.dtype)
-        for a, b, size in ((top, bottom, height), (left, right, width))
-    )
-    pixels = F.reshape(F.reduce_sum(down, 2), (-1, 1, group_size, 1)) * F.reshape(
-        F.reduce_sum(across, 2), (-1, 1, 1, group_size)
-    )
-    share = F.select(pixels > 0, dy / F.maximum(pixels, 1.0), F.zeros_like(dy))
-    whose = F.cast(
-        F.equal(F.expand_dims(F.cast(image, "int32"), 1), Tensor(np.arange(rois.shape[0], dtype=np.int32))), dy.dtype
-    )
-    made = F.einsum("rn,rcij,rih,rjw->ncijhw", whose, share, down, across)
-    return F.reshape(made, (rois.shape[0], output_dim * group_size * group_size, height, width))
-
-
-PSROIPoolingGrad = declare(
-    "PSROIPoolingGrad",
-    _position_sensitive,
-    input_size=REQUIRED,
-    spatial_scale=REQUIRED,
-    group_size=REQUIRED,
-    output_dim=REQUIRED,
-)
 ScaleAndTranslateGrad = pulled(
     "ScaleAndTranslateGrad",
     "dy images scale translation",
@@ -295,6 +246,19 @@ ScaleAndTranslateGrad = pulled(
 
 # ---- sequences
 
+CTCLossV2Grad = pulled(
+    "CTCLossV2Grad",
+    "grad_out log_probs targets input_lengths target_lengths neg_log_likelihood log_alpha",
+    "log_probs",
+    lambda log_probs, targets, input_lengths, target_lengths, blank, zero_infinity: CTCLossV2(
+        blank, "none", zero_infinity
+    )(log_probs, targets, input_lengths, target_lengths)[0],
+    "The gradient of CTCLossV2 for log_probs, from that of the losses [N], and the operands; its results count for nothing",
+    flows="grad_out",
+    blank=REQUIRED,
+    reduction=Only("none"),
+    zero_infinity=False,
+)
 LSTMGrad = pulled(
     "LSTMGrad",
     "x hx cx w y hy cy dy dhy dcy reserve",

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.fractional import pooled_between
-from graphc.ops.functional.resizing import resize_by_places, upsample_nearest, upsample_trilinear3d
+from graphc.ops.functional.resizing import upsample_nearest, upsample_trilinear3d
 from graphc.ops.functional.shapes import whole_numbers
-from graphc.ops.primitives.images import Conv3D
+from graphc.ops.primitives.images import Conv3D, Dilation2D
 from graphc.ops.primitives.network import AvgPool, Conv2D, MaxPool
 from graphc.ops.primitives.pooling import AvgPool3D, MaxPool3D, MaxPoolWithArgmaxV2, MaxUnpool2D, MaxUnpool3D
 from graphc.ops.primitives.pull import pull, pulled
-from graphc.ops.primitives.resizing import ResizeBicubic, ResizeBilinearV2, ResizeLinear1D, ResizeNearestNeighbor
-from graphc.ops.primitives.sampling import DeformableOffsets, GridSampler2D, GridSampler3D
+from graphc.ops.primitives.resizing import (
+    ResizeBicubic,
+    ResizeBilinearV2,
+    ResizeLinear1D,
+    ResizeNearestNeighbor,
+    resized_v2,
+)
+from graphc.ops.primitives.sampling import DeformableOffsets
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
@@ -314,6 +320,23 @@ DeformableOffsetsGrad = pulled(
     modulated=Only(True),
 )
 
+
+def _dilation_back(name: str, of: str) -> type[Any]:
+    shown = {"x": "the images", "filter": "the windows"}[of]
+    return pulled(
+        name,
+        "x filter out_backprop",
+        of,
+        lambda x, filter, stride, dilation, pad_mode: Dilation2D(stride, dilation, pad_mode)(x, filter),
+        f"The gradient of Dilation2D for {shown}, from both and what flows into its result",
+        flows="out_backprop",
+        **Dilation2D.attributes,
+    )
+
+
+Dilation2DBackpropInput = _dilation_back("Dilation2DBackpropInput", "x")
+Dilation2DBackpropFilter = _dilation_back("Dilation2DBackpropFilter", "filter")
+
 # ---- resizing
 
 _CORNERS: dict[str, Any] = {"align_corners": False, "half_pixel_centers": False}
@@ -386,20 +409,10 @@ UpsampleTrilinear3DGrad = pulled(
 
 
 def _resize_v2(x: Tensor, dy: Tensor, coordinate_transformation_mode: str, mode: str) -> Tensor:
-    """x in the size of dy; by "nearest" and "linear" sequences alone, which are images of one row."""
-    name = "ResizeV2Grad"
-    for key, value, known in (
-        ("coordinate_transformation_mode", coordinate_transformation_mode, ("align_corners", "half_pixel")),
-        ("mode", mode, ("nearest", "linear", "cubic")),
-    ):
-        if value not in known:
-            raise ArgumentValueError(f"{name}: {key} must be one of {known}, got {value!r}", loc=user_loc())
-    if x.ndim != 4 or dy.ndim != 4 or (mode != "cubic" and x.shape[2] != 1):
-        rows = "H" if mode == "cubic" else "1"
-        raise ShapeError(
-            f"{name}: dy is {dy.tensor_type} and the size of x {x.shape}, expected [N, C, {rows}, W]", loc=user_loc()
-        )
-    return resize_by_places(x, dy.shape[2:], mode, coordinate_transformation_mode == "align_corners")
+    """x in the size of dy."""
+    if dy.ndim != 4:
+        raise ShapeError(f"ResizeV2Grad: dy is {dy.tensor_type}, expected [N, C, H, W]", loc=user_loc())
+    return resized_v2("ResizeV2Grad", x, dy.shape[2:], coordinate_transformation_mode, mode)
 
 
 ResizeV2Grad = pulled(
@@ -410,40 +423,4 @@ ResizeV2Grad = pulled(
     "The gradient of ResizeV2, from dy and the size of x; roi and scales count for nothing",
     coordinate_transformation_mode="half_pixel",
     mode="nearest",
-)
-
-# ---- pixels at places
-
-_GRIDS: dict[str, Any] = {
-    "interpolation_mode": "bilinear",
-    "padding_mode": "zeros",
-    "align_corners": False,
-    "output_mask": Only((1, 1)),
-}
-
-
-def _sampled(sampler: type[Any]) -> type[Any]:
-    name = sampler.__name__
-    return pulled(
-        f"{name}Grad",
-        "dy x grid",
-        "x grid",
-        lambda x, grid, interpolation_mode, padding_mode, align_corners: sampler(
-            interpolation_mode, padding_mode, align_corners
-        )(x, grid),
-        f"The gradients of {name} for x and grid",
-        **_GRIDS,
-    )
-
-
-GridSampler2DGrad, GridSampler3DGrad = _sampled(GridSampler2D), _sampled(GridSampler3D)
-AffineGridGrad = pulled(
-    "AffineGridGrad",
-    "dy x_size",
-    "theta",
-    lambda theta, x_size, align_corners: F.affine_grid(theta, x_size, align_corners),
-    "The gradient of AffineGrid for theta, from dy and the size of x",
-    known="x_size",
-    shape=lambda x_size: (x_size[0], len(x_size) - 2, len(x_size) - 1),
-    align_corners=False,
 )

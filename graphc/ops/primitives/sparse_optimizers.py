@@ -14,7 +14,18 @@ from graphc.ops import functional as F
 from graphc.ops.functional.bounds import in_bounds
 from graphc.ops.functional.core import call
 from graphc.ops.functional.rows import merged_rows
-from graphc.ops.primitives.optimizers import _adadelta, _adagrad, _adam, _ftrl, _proximal_adagrad, _rms
+from graphc.ops.primitives.optimizers import (
+    _adadelta,
+    _adagrad,
+    _adam,
+    _centered_rms,
+    _dual_averaging,
+    _ftrl,
+    _momentum,
+    _proximal_adagrad,
+    _proximal_descent,
+    _rms,
+)
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
 from graphc.ops.tensor.rows import RowTensor
@@ -267,6 +278,80 @@ SparseApplyRMSProp = declare(
     momentum=REQUIRED,
     epsilon=REQUIRED,
     use_locking=Hint(False),
+)
+
+
+def _sparse_centered_rms(
+    var: Parameter,
+    mg: Parameter,
+    ms: Parameter,
+    mom: Parameter,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+    grad: Tensor,
+    indices: Tensor,
+) -> Tensor:
+    """As ApplyCenteredRMSProp, in rows of a variable, which is returned. An index out of range is an error."""
+
+    def rule(v: Parameter, mean: Parameter, square: Parameter, moment: Parameter, g: Tensor) -> None:
+        _centered_rms(v, mean, square, moment, g, lr, rho, momentum, epsilon)
+
+    return _in_rows("SparseApplyCenteredRMSProp", (var, mg, ms, mom), grad, indices, rule, checked=True)[0]
+
+
+SparseApplyCenteredRMSProp = declare("SparseApplyCenteredRMSProp", _sparse_centered_rms, use_locking=Hint(False))
+
+
+def _sparse_momentum(
+    var: Parameter, accum: Parameter, lr: Any, grad: Tensor, indices: Tensor, momentum: Any, use_nesterov: bool
+) -> Tensor:
+    """As ApplyMomentum, in rows of a variable, which is returned. An index out of range is an error."""
+
+    def rule(v: Parameter, a: Parameter, g: Tensor) -> None:
+        _momentum(v, a, lr, g, momentum, use_nesterov, 1.0)
+
+    return _in_rows("SparseApplyMomentum", (var, accum), grad, indices, rule, checked=True)[0]
+
+
+SparseApplyMomentum = declare("SparseApplyMomentum", _sparse_momentum, use_locking=Hint(False), use_nesterov=False)
+
+
+def _sparse_dual_averaging(
+    var: Parameter,
+    grad_accum: Parameter,
+    grad_square_accum: Parameter,
+    grad: Tensor,
+    indices: Tensor,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    global_step: Any,
+) -> Tensor:
+    """As ApplyAdagradDA, in rows of a variable, which is returned. An index out of range is an error."""
+
+    def rule(v: Parameter, total: Parameter, squares: Parameter, g: Tensor) -> None:
+        _dual_averaging(v, total, squares, g, lr, l1, l2, global_step)
+
+    states = (var, grad_accum, grad_square_accum)
+    return _in_rows("SparseApplyAdagradDA", states, grad, indices, rule, checked=True)[0]
+
+
+SparseApplyAdagradDA = declare("SparseApplyAdagradDA", _sparse_dual_averaging, use_locking=Hint(False))
+
+
+def _sparse_proximal_descent(var: Parameter, alpha: Any, l1: Any, l2: Any, grad: Tensor, indices: Tensor) -> Tensor:
+    """As ApplyProximalGradientDescent, in rows of a variable, which is returned. An index out of range is an error."""
+
+    def rule(v: Parameter, g: Tensor) -> None:
+        _proximal_descent(v, alpha, l1, l2, g)
+
+    return _in_rows("SparseApplyProximalGradientDescent", (var,), grad, indices, rule, checked=True)[0]
+
+
+SparseApplyProximalGradientDescent = declare(
+    "SparseApplyProximalGradientDescent", _sparse_proximal_descent, use_locking=Hint(False)
 )
 
 
