@@ -17,12 +17,15 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.declared import reference
 from graphc.ops.declared.rules import Array
 from graphc.ops.declared.transforms import REQUESTS
+from graphc.ops.functional.index import write_now
 from graphc.ops.primitives.float_status import StatusRegister
+from graphc.ops.tensor.arrays import in_order
 from graphc.ops.tensor.call import constants
 from graphc.ops.tensor.inputs import as_inputs
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_leaves, unflatten
+from graphc.trace.eager_views import EagerTensor, EagerView
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.tracer import Tracer
 
@@ -50,16 +53,6 @@ class Call(Protocol):
 
 #: Of a Cell and its arguments: how the call is compiled; None where it runs op by op.
 Compiled = Callable[[Cell, tuple[Any, ...], dict[str, Any]], tuple[Step, Call] | None]
-
-
-class EagerTensor(TracedTensor):
-    """A value of a recorded graph that is known already."""
-
-    def __init__(self, type: TensorType, handle: tuple[GraphRecorder, Value], array: Array) -> None:
-        super().__init__(type, handle)
-        self._array = array
-
-    __hash__ = Tensor.__hash__
 
 
 class EagerTracer(Tracer):
@@ -90,8 +83,18 @@ class EagerTracer(Tracer):
         else:
             inputs = [self.values[v] for v in node.inputs]
             arrays = reference.apply(node.op, node.types, inputs, node.attrs, exact=False)
-        self.values.update(zip(node.outputs, arrays, strict=True))
+            if node.op.view:
+                return (self._viewed(node, operands[0], inputs[0], arrays[0]),)
+        self.values.update(zip(node.outputs, map(in_order, arrays), strict=True))
         return tuple(self.wrap(v) for v in node.outputs)
+
+    def _viewed(self, node: Node, of: Tensor, array: Array, made: Array) -> TracedTensor:
+        """The result of an op that only rearranges, where it could do so without a copy a view of its operand."""
+        (value,) = node.outputs
+        self.values[value] = made
+        whole = EagerTensor(node.type, (self, value), made)
+        shared = np.may_share_memory(made, array)
+        return EagerView(whole, of, node.inputs[0], node.op.name, node.attrs) if shared else whole
 
     def _gradients(self, outputs: Sequence[Value]) -> list[Array]:
         graph = self.graph.copy()
@@ -129,6 +132,11 @@ class EagerTracer(Tracer):
         """
         array = require_array(x)
         self.values.update({v: a.copy() for v, a in self.values.items() if np.may_share_memory(a, array)})
+        # Others with this memory stand for what they hold from here on.
+        others = {id(y): y for y, _ in self._written.values()} | {id(y): y for _, y in self._constants.values()}
+        lost = {k for k, y in others.items() if np.may_share_memory(require_array(y), array)}
+        self._written = {k: pair for k, pair in self._written.items() if k not in lost}
+        self._constants = {k: pair for k, pair in self._constants.items() if id(pair[1]) not in lost}
         self._written[id(x)] = x, self.resolve(made)
 
     def input(self, name: str, x: Tensor) -> TracedTensor:
@@ -254,15 +262,24 @@ def run(
     """Run a cell in plain Python; returns its results as Tensors."""
     tracer = EagerTracer(type(cell).__name__, expand, compiled)
 
+    given: list[tuple[Tensor, TracedTensor, Array]] = []
+
     def known(x: Tensor) -> Any:
         # A number marked by `mutable` is what it is here: a number.
-        return x if isinstance(x, Parameter) else x.item() if x.is_number else tracer.input("", x)
+        if isinstance(x, Parameter) or x.is_number:
+            return x if isinstance(x, Parameter) else x.item()
+        made = tracer.input("", x)
+        given.append((x, made, require_array(made)))
+        return made
 
     args, kwargs = map_leaves(known, (args, kwargs))
     try:
         with tracer.active():
             outputs = tracer.run(cell, args, kwargs)
     finally:
+        for x, made, array in given:
+            if made.array is not array:
+                write_now(x, made.array)  # What is written to an argument is written to the caller's tensor.
         tracer.over = True
         tracer.values.clear()  # A tensor that is kept somewhere keeps its own contents, not those of the whole call.
     tracer.names.clear()

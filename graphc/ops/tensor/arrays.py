@@ -31,6 +31,11 @@ def aligned(array: Array) -> Array:
     return made
 
 
+def in_order(array: Array) -> Array:
+    """The array, in row-major order, as every tensor is made: others are views."""
+    return array if array.flags.c_contiguous else array.copy()
+
+
 #: How often memory was written in place, by the id of the array that owns it. Such memory as others may write, too: _OTHERS.
 _writes: dict[int, int] = {}
 _OTHERS = -1

@@ -12,11 +12,9 @@ from graphc.errors import TraceError
 from graphc.failures import failing
 from graphc.ir import get_op
 from graphc.ops.declared import reference
+from graphc.ops.tensor.arrays import in_order, note_write
 from graphc.ops.tensor.rows import by_rows
 from graphc.ops.tensor.tensor import Tensor, require_array
-
-#: Ops whose results are, outside of a compiled Cell, parts of the memory of what they are given, as in MindSpore.
-_VIEWS = frozenset(("BroadcastTo", "Reshape", "Slice", "StopGradient", "Transpose"))
 
 
 def call(op: str, *operands: Tensor, **attrs: Any) -> Any:
@@ -53,6 +51,8 @@ def at_once(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple
             raise TraceError(f"{op} has no meaning outside a compiled Cell")
         types = definition.inferred([x.tensor_type for x in operands], full)
         made = reference.apply(definition, types, arrays, full, exact=False)
-    # A view of a parameter's memory would change with the parameter.
-    apart = [x.array for x in operands if x.is_parameter or op not in _VIEWS]
-    return tuple(Tensor.wrap(a.copy() if any(np.may_share_memory(a, p) for p in apart) else a) for a in made)
+    if definition.view:
+        if operands[0].is_parameter:
+            note_write(arrays[0], by_others=True)  # Steps write it, too.
+        return tuple(map(Tensor.wrap, made))
+    return tuple(Tensor.wrap(a.copy() if any(np.may_share_memory(a, p) for p in arrays) else in_order(a)) for a in made)

@@ -104,8 +104,10 @@ class Tensor(Operators, Methods):
 
     #: Whether it stands for a Python number: weak in promotion, and a Python number again where a step returns it.
     is_number = False
-    #: In PYNATIVE_MODE inside a Cell: the tensor that it is a part of, and the index of that part.
-    view_of: tuple[Tensor, Any] | None = None
+    #: In PYNATIVE_MODE inside a Cell: the tensor whose memory it has (`graphc.trace.eager_views`).
+    view_of: Tensor | None = None
+    #: Outside of compiled Cells: of what it was taken by an index (`set_item`); in one: the Parameter whose `data` it is.
+    taken_of: tuple[Tensor, Any] | None = None
     #: Whether it is a RowTensor.
     is_rows = False
     #: How often it was given other memory.
@@ -441,7 +443,7 @@ class TracedTensor(Tensor):
 
     def twin(self) -> Tensor:
         made = TracedTensor.__new__(type(self))
-        made.__dict__.update(vars(self), view_of=None)
+        made.__dict__.update(vars(self), taken_of=None)
         return made
 
     def __iter__(self) -> Iterator[Tensor]:
