@@ -89,11 +89,11 @@ class EagerTracer(Tracer):
         return tuple(self.wrap(v) for v in node.outputs)
 
     def _viewed(self, node: Node, of: Tensor, array: Array, made: Array) -> TracedTensor:
-        """The result of an op that only rearranges, where it could do so without a copy a view of its operand."""
+        """The result of an op that only rearranges: a view of its operand, unless that took a copy, or it repeats elements."""
         (value,) = node.outputs
         self.values[value] = made
         whole = EagerTensor(node.type, (self, value), made)
-        shared = np.may_share_memory(made, array)
+        shared = made.size <= array.size and np.may_share_memory(made, array)
         return EagerView(whole, of, node.inputs[0], node.op.name, node.attrs) if shared else whole
 
     def _gradients(self, outputs: Sequence[Value]) -> list[Array]:
@@ -115,7 +115,7 @@ class EagerTracer(Tracer):
         feed = {new.node: self.values[v] for new, v in zip(inputs, node.inputs, strict=True)}
         return reference.run(expanded, feed, exact=False).results
 
-    def wrap(self, value: Value, is_number: bool = False) -> TracedTensor:
+    def wrap(self, value: Value, is_number: bool = False) -> EagerTensor:
         # Python's own numbers stay what they are; there is nothing to remember.
         return EagerTensor(self.graph.type(value), (self, value), self.values[value])
 
@@ -213,11 +213,14 @@ class EagerTracer(Tracer):
         def one(x: Tensor) -> Tensor:
             if isinstance(x, StatusRegister):
                 x.after = (*x.after, *after)
-            return x if isinstance(x, Parameter) else self._depend(self.resolve(x), after)
+            if isinstance(x, Parameter):
+                return x
+            value = self.resolve(x)
+            return EagerView(self._depend(value, after), x, value, "Depend", {})
 
         return map_leaves(one, value) if after else value
 
-    def _depend(self, value: Value, after: tuple[int, ...]) -> TracedTensor:
+    def _depend(self, value: Value, after: tuple[int, ...]) -> EagerTensor:
         node = self.graph.add("Depend", [value], after=[i for i in after if i != value.node])
         self.values[node.outputs[0]] = self.values[value]
         return self.wrap(node.outputs[0])

@@ -23,6 +23,7 @@ from graphc.ops.functional.core import (
     call,
     cast,
     cast_to,
+    is_eager,
     shape_of,
 )
 from graphc.ops.functional.create import arange
@@ -94,14 +95,9 @@ def index_(x: Tensor, index: Any) -> Tensor:
         x = getitem(x, tuple(_around_new(i) for i in items if i is not None))
         items = [Tensor.wrap(np.zeros(1, np.int32)) if i is True else i for i in items]
     made = _advanced(x, items)
-    if _is_eager():
+    if is_eager():
         made.taken_of = x, index
     return made
-
-
-def _is_eager() -> bool:
-    active = dispatch.recorder.get()
-    return active is None or active.immediate
 
 
 def _around_new(item: Any) -> Any:
@@ -327,7 +323,7 @@ def write(x: Tensor, index: Any, value: Any) -> None:
 def set_item(x: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`: in eager calls what x was taken of by tensors or lists holds it, too: x[[0, 2]][0] = v writes x[0]."""
     write(x, index, value)
-    if x.taken_of is not None and _is_eager():
+    if x.taken_of is not None and is_eager():
         set_item(*x.taken_of, x)
 
 

@@ -180,9 +180,8 @@ class Methods(Overloads):
     clone = copy
 
     def contiguous(self: Any) -> Tensor:
-        """The tensor itself: its elements lie in order."""
-        itself: Tensor = self.value()
-        return itself
+        """The tensor itself where its elements lie in order, else a copy."""
+        return reshape(self if self.is_contiguous() else reshape(self, (-1,)), self.shape)
 
     def choose(self: Any, choices: Any, mode: str = "clip") -> Tensor:
         """For each element that of the choices whose number it is; all are broadcast. mode "clip", or "wrap"."""

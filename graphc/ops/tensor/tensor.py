@@ -261,8 +261,8 @@ class Tensor(Operators, Methods):
         return False
 
     def is_contiguous(self) -> bool:
-        """Whether the elements lie in order: always."""
-        return True
+        """Whether the elements lie in order: in a compiled Cell always."""
+        return self._array is None or self._array.flags.c_contiguous
 
     # ---- its value
 
