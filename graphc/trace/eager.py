@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from graphc import dispatch
-from graphc.ir import Graph, Node, TensorType, Value
+from graphc.ir import Graph, Node, Value
 from graphc.nn.cell.cell import Cell
 from graphc.ops.declared import reference
 from graphc.ops.declared.rules import Array
@@ -259,10 +259,11 @@ def run(
     cell: Cell,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    callers: Any,
     expand: Callable[[Graph], Graph],
     compiled: Compiled,
 ) -> Any:
-    """Run a cell in plain Python; returns its results as Tensors."""
+    """Run a cell in plain Python; returns its results as Tensors. What is written to one of the `callers` tensors, it holds."""
     tracer = EagerTracer(type(cell).__name__, expand, compiled)
 
     given: list[tuple[Tensor, TracedTensor, Array]] = []
@@ -280,9 +281,11 @@ def run(
         with tracer.active():
             outputs = tracer.run(cell, args, kwargs)
     finally:
-        for x, made, array in given:
-            if made.array is not array:
-                write_now(x, made.array)  # What is written to an argument is written to the caller's tensor.
+        written = [(x, made.array) for x, made, array in given if made.array is not array]
+        theirs = {id(x) for x in flatten(callers)[0]} if written else ()
+        for x, elements in written:
+            if id(x) in theirs:  # Else an array, which is only read.
+                write_now(x, elements)
         tracer.over = True
         tracer.values.clear()  # A tensor that is kept somewhere keeps its own contents, not those of the whole call.
     tracer.names.clear()

@@ -1,13 +1,13 @@
 """Tensors that share memory, in PYNATIVE_MODE.
 
-An eager tensor is a value of a graph, which nobody writes. So what has another's memory (a slice, a reshaped or transposed tensor)
-remembers what it was made of, and how: when that has been written since, it is made again, whenever somebody asks. A write to it
-is a write to elements of the tensor at the other end, of which gradients are taken as of any other.
+An eager tensor is a value of a graph, which nobody writes. So what has another's memory (a slice, a reshaped or transposed
+tensor) remembers what it was made of, and how: when that has been written since, it is made again, whenever somebody asks. A
+write to it is a write to elements of the tensor at the other end, of which gradients are taken as of any other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -38,7 +38,7 @@ class EagerView(EagerTensor):
 
     view_of: Tensor
 
-    def __init__(self, made: EagerTensor, of: Tensor, seen: Value, op: str, attrs: dict[str, Any]) -> None:
+    def __init__(self, made: EagerTensor, of: Tensor, seen: Value, op: str, attrs: Mapping[str, Any]) -> None:
         self.view_of, self._op, self._attrs = of, op, attrs
         self._type = made.tensor_type
         self._own = made.handle, made._array, seen
@@ -55,7 +55,7 @@ class EagerView(EagerTensor):
     def handle(self, value: Any) -> None:
         self._own = value, self._own[1], self._own[2]
 
-    @property  # type: ignore[override]
+    @property
     def _array(self) -> Array | None:
         return self._now()[1]
 
@@ -73,7 +73,7 @@ class EagerView(EagerTensor):
             return self._own
         seen = standing(active, of)
         if seen != self._own[2]:
-            (made,) = active.record(self._op, (of,), self._attrs)
+            (made,) = active.record(self._op, (of,), dict(self._attrs))
             self._own, self._memory = (made.handle, made.array, seen), of.array
         return self._own
 

@@ -143,7 +143,7 @@ class Tensor(Operators, Methods):
                 return
             input_data = np.zeros(sizes, np.float32)
         elif isinstance(input_data, Tensor) and type(self) is Tensor and input_data._is_traced():
-            value = input_data.value() if dtype is None else input_data.value().astype(dtype)
+            value = (input_data.value() if dtype is None else input_data.value().astype(dtype)).twin()
             self.__class__ = TracedTensor
             self.__dict__.update(vars(value), is_number=False)
             return
