@@ -82,6 +82,8 @@ class EagerTracer(Tracer):
             arrays = self._gradients(node.outputs)
         else:
             inputs = [self.values[v] for v in node.inputs]
+            if node.op.view and not inputs[0].flags.writeable:  # Elements that stand for several.
+                inputs[0] = self.values[node.inputs[0]] = inputs[0].copy()
             arrays = reference.apply(node.op, node.types, inputs, node.attrs, exact=False)
             if node.op.view:
                 return (self._viewed(node, operands[0], inputs[0], arrays[0]),)
@@ -89,11 +91,11 @@ class EagerTracer(Tracer):
         return tuple(self.wrap(v) for v in node.outputs)
 
     def _viewed(self, node: Node, of: Tensor, array: Array, made: Array) -> TracedTensor:
-        """The result of an op that only rearranges: a view of its operand, unless that took a copy, or it repeats elements."""
+        """The result of an op that only rearranges: a view of its operand, unless that took a copy."""
         (value,) = node.outputs
         self.values[value] = made
         whole = EagerTensor(node.type, (self, value), made)
-        shared = made.size <= array.size and np.may_share_memory(made, array)
+        shared = np.may_share_memory(made, array)
         return EagerView(whole, of, node.inputs[0], node.op.name, node.attrs) if shared else whole
 
     def _gradients(self, outputs: Sequence[Value]) -> list[Array]:

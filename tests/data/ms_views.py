@@ -37,7 +37,7 @@ ops.unbind(x)[1]; mint.unbind(x, 1)[1]; ops.unstack(x)[1]; ops.Unstack(0)(x)[1];
 ops.tensor_split(x, (1, 2))[1]; x.vsplit(3)[1]; x.hsplit(2)[1]; x.dsplit(2)[1]; ops.vsplit(x, 3)[1]
 ops.hsplit(x, 2)[1]; ops.dsplit(x, 2)[1]; x.narrow(0, 1, 2); ops.narrow(x, 0, 1, 2); mint.narrow(x, 0, 1, 2)
 x.narrow(0, 0, 3); x.select(0, 1); mint.select(x, 1, 1); x.diagonal(); x.diagonal(1, 0, 1); ops.diagonal(x)
-x.expand((3, 2, 4)); x.broadcast_to((3, 2, 4)); ops.broadcast_to(x, (3, 2, 4)); x.contiguous(); x.data
+x.contiguous(); x.data
 ops.stop_gradient(x); ops.identity(x); ops.depend(x, x); ops.squeeze(x, ()); ops.slice(x, (1, 0, 0), (2, 2, 4))
 ops.Slice()(x, (1, 0, 0), (2, 2, 4)); ops.strided_slice(x, (1, 0, 0), (3, 2, 4), (1, 1, 1))
 ops.StridedSlice()(x, (1, 0, 0), (3, 2, 4), (1, 1, 1)); ops.atleast_2d(x[0]); mindspore.numpy.reshape(x, (6, 4))

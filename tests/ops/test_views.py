@@ -15,12 +15,21 @@ RECORDER = recorder("ms_views")
 RECORD = json.loads((DATA / "ms_views.json").read_text())
 NAMES = {"Tensor": Tensor, "Parameter": Parameter, "ops": ops, "mint": mint, "mindspore": graphc}
 KINDS = ("in order", "transposed", "parameter")
-#: What differs on purpose: docs/decisions.md.
+#: Where a diagonal's elements do not have equal steps, it is a copy.
 OTHERS = {
-    "ops.stop_gradient(x)": ("both", "both", "both"),
+    f"{d}": ["both", "none", "both"]
+    for d in ("x.diagonal()", "x.diagonal(1, 0, 1)", "ops.diagonal(x)", "mindspore.numpy.diagonal(x)")
 }
-#: Programs whose record MindSpore's kernels on a CPU get wrong, or that make another memory for a parameter there.
-WRITTEN_THROUGH = ("y[y > 5] = 7.0", "y[[0]] = 7.0", "y.copy_(y * 2)")
+#: What MindSpore's graph mode does otherwise: two names of a tensor are two tensors once one is written by an index, and one where
+#: it is written by `+=`; some views of parameters follow these; an index of an index is written, but no further one.
+OTHERS_IN_GRAPH_MODE = {
+    *(f"x = x * 1; y = {y}; y[0] = 7.0; return x * 1" for y in ("x", "x.data")),
+    "x = x * 1; y = x; x[0] = 7.0; return y * 1", "y = x; y[0] = 5.0; return x * 1", "x = x * 1; y = x; y += 1; return x * y",
+    *(f"y = {y}; self.p[0] = 7.0; return y * 1" for y in ("self.p.reshape(-1)", "self.p.data")),
+    *(f"y = {y}; ops.assign(self.p, x); return y * 1" for y in ("self.p.reshape(-1)", "self.p[1:]", "self.p.data")),
+    *(f"y = {y}; y += 1; return self.p * x" for y in ("self.p.value()", "self.p.data")),
+    "x = x * 1; x[0:2][1][2] = 9.0; return x * 1",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("view", RECORDER.views())
@@ -42,7 +51,8 @@ def test_programs_in_pynative_mode(program, tmp_path, mode_again):
 @pytest.mark.parametrize("program", programs("graph"))
 def test_programs_in_graph_mode(program, tmp_path, mode_again):
     graphc.set_context(mode=graphc.GRAPH_MODE)
-    assert RECORDER.outcome(program, tmp_path, NAMES, "graphc") == RECORD["graph"][program]
+    same = RECORDER.outcome(program, tmp_path, NAMES, "graphc") == RECORD["graph"][program]
+    assert same == (program not in OTHERS_IN_GRAPH_MODE)
 
 
 def differences(net, x):
@@ -201,7 +211,7 @@ def test_where_elements_lie():
         "x.T + 1": (True, [6, 3, 1], 0), "x.T.contiguous()": (True, [6, 3, 1], 0), "x[1:, :, 2]": (False, [8, 4], 10),
         "x.broadcast_to((2, 3, 2, 4))": (False, [0, 8, 4, 1], 0),
     }  # fmt: skip
-    made = {e: eval(e) for e in wanted}
+    made = {e: eval(e, {"x": x}) for e in wanted}
     assert {e: (y.is_contiguous(), y.stride(), y.storage_offset()) for e, y in made.items()} == wanted
     p = Parameter(x, name="p")
     assert (p[1].storage_offset(), p.T.stride()) == (8, [1, 4, 8])
@@ -225,8 +235,8 @@ def test_compiled_functions_take_values():
     @jit
     def function(x):
         x = x * 1
-        x.reshape(-1)[0] = 5.0
-        x[[0, 1]][0] = 5.0
+        y, z = x.reshape(-1), x[[0, 1]]
+        y[0] = z[0] = 5.0
         return x
 
     assert function(Tensor([[1.0], [2.0]])).asnumpy().tolist() == [[1], [2]]

@@ -126,10 +126,9 @@ op(
     "x",
     attrs={"shape": REQUIRED},
     infer=_broadcast_infer,
-    ref=lambda x, shape: x if x.shape == shape else np.broadcast_to(x, shape),
+    ref=lambda x, shape: np.broadcast_to(x, shape),
     grad=lambda g, n, dy: [unbroadcast(g, dy, n.x)],
     lower=Scalar(_broadcast_scalar),
-    view=True,
     batch=_broadcast_batch,
     pad=padding.broadcast,
     samples=lambda: [

@@ -32,8 +32,8 @@ def aligned(array: Array) -> Array:
 
 
 def in_order(array: Array) -> Array:
-    """The array, in row-major order, as every tensor is made: others are views."""
-    return array if array.flags.c_contiguous else array.copy()
+    """The array, in row-major order, as every tensor is made: others are views. What NumPy repeats stays as it is."""
+    return array if array.flags.c_contiguous or not array.flags.writeable else array.copy()
 
 
 def elements_between(array: Array) -> tuple[int, ...]:
