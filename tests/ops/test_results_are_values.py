@@ -1,5 +1,6 @@
-"""What a function of graphc.ops returns is a value, never the Parameter it was given: a later assign does not change it, but for
-what only rearranges, in eager calls. In a compiled Cell it is no tensor that it was given, either: a write to one leaves the other.
+"""What a function of graphc.ops returns is a value, never the Parameter it was given: a later assign does not change it, but
+for what only rearranges, in eager calls. In a compiled Cell it is no tensor that it was given, either: a write to one leaves the
+other.
 """
 
 from __future__ import annotations

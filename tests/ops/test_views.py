@@ -17,11 +17,11 @@ NAMES = {"Tensor": Tensor, "Parameter": Parameter, "ops": ops, "mint": mint, "mi
 KINDS = ("in order", "transposed", "parameter")
 #: Where a diagonal's elements do not have equal steps, it is a copy.
 OTHERS = {
-    f"{d}": ["both", "none", "both"]
+    d: ["both", "none", "both"]
     for d in ("x.diagonal()", "x.diagonal(1, 0, 1)", "ops.diagonal(x)", "mindspore.numpy.diagonal(x)")
 }
-#: What MindSpore's graph mode does otherwise: two names of a tensor are two tensors once one is written by an index, and one where
-#: it is written by `+=`; some views of parameters follow these; an index of an index is written, but no further one.
+#: What MindSpore's graph mode does otherwise: two names of a tensor are two tensors once one is written by an index, and one
+#: where it is written by `+=`; some views of parameters follow these; an index of an index is written, but no further one.
 OTHERS_IN_GRAPH_MODE = {
     *(f"x = x * 1; y = {y}; y[0] = 7.0; return x * 1" for y in ("x", "x.data")),
     "x = x * 1; y = x; x[0] = 7.0; return y * 1", "y = x; y[0] = 5.0; return x * 1", "x = x * 1; y = x; y += 1; return x * y",
