@@ -2,9 +2,9 @@
 
 VIEWS are expressions of a tensor x [3, 2, 4], which is in row-major order, a transposed one, or a parameter. The record of each
 is a word for each of these: "both" where y[0] = v writes x, and x[i] = v writes y; "back" where only the first does; "none".
-A line of PROGRAMS is the body of `construct`, of an x [3, 3]; `self.p` is a parameter of ten times its numbers. Its record is what
-it returns, what self.p holds then, and what the caller's x does, in each of the two modes. Each runs in a process of its own, as
-what fails in MindSpore changes what it does afterwards; where it fails, the record is "".
+A line of PROGRAMS is the body of `construct`, of an x [3, 3]; `self.p` is a parameter of ten times its numbers. Its record is
+what it returns, what self.p holds then, and what the caller's x does, in each of the two modes. Each runs in a process of its
+own, as what fails in MindSpore changes what it does afterwards; where it fails, the record is "".
 `tests/ops/test_views.py` does the same.
 """
 

@@ -51,7 +51,9 @@ def at_once(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple
         if definition.infer is None:
             raise TraceError(f"{op} has no meaning outside a compiled Cell")
         types = definition.inferred([x.tensor_type for x in operands], full)
-        if definition.view and not arrays[0].flags.writeable:  # Elements that stand for several: parts of it have memory of it.
+        if (
+            definition.view and not arrays[0].flags.writeable
+        ):  # Elements that stand for several: parts of it have memory of it.
             arrays[0] = operands[0]._array = arrays[0].copy()
         made = reference.apply(definition, types, arrays, full, exact=False)
     if definition.view:
