@@ -330,12 +330,13 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         arrays = step.plain_arrays(args)
         if arrays is not None and not watch.changed():
             return step.run(arrays)
+    callers = args, kwargs
     with failing("reading the arguments", outermost=True, deep=True):
-        args, kwargs = as_inputs((args, kwargs))
+        args, kwargs = as_inputs(callers)
     made = None if _op_by_op(cell, steps) else _step_for(cell, steps, args, kwargs)
     if made is None:
         with steps.left.running(_name(cell)):
-            return _run_op_by_op(cell, steps, args, kwargs)
+            return _run_op_by_op(cell, steps, args, kwargs, callers)
     step, watch, args, kwargs = made
     # Compiling may have touched cells that construct makes.
     steps.latest = step, (dispatch.version, *conditions[1:]), watch
@@ -355,12 +356,13 @@ def _step_for(
     return None if plain is None else (*plain, args, kwargs)
 
 
-def _run_op_by_op(cell: Cell, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _run_op_by_op(cell: Cell, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any], callers: Any) -> Any:
+    """callers: the arguments as they were given, whose tensors hold what is written to them."""
     _refuse_find_nan()
     with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, deep=True, tracing=True):
         cell.settle_names()
         began = timed.now()
-        results = eager.run(cell, args, kwargs, passes.autodiff, call_inside)
+        results = eager.run(cell, args, kwargs, callers, passes.autodiff, call_inside)
         if began:
             timed.tell("op by op", _name(cell), began)
         return results

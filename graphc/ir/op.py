@@ -167,6 +167,7 @@ class OpDef:
     jvp         forward rule; None: the gradient rule transposed, which is exact for every rule that is linear in its dys
     batch       batching rule of vmap; None: that of its class (elementwise, reduction), else a loop over the axis
     pad         padding rule; None: that of its class (elementwise, reduction), else padded operands are refused
+    view        in eager calls the result has operand 0's memory: what is written to one is written to the other
     """
 
     name: str
@@ -184,6 +185,7 @@ class OpDef:
     batch: BatchRule | None = None
     rush: int = 0
     pad: PadRule | None = None
+    view: bool = False
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -296,6 +298,7 @@ def op(
     check: Callable[[Graph, Node], Iterable[str | GraphcError]] | None = None,
     effect: bool = False,
     rush: int = 0,
+    view: bool = False,
     doc: str = "",
 ) -> OpDef:
     """Declare an op and register it. `operands` is a space-separated list of names."""
@@ -317,6 +320,7 @@ def op(
         batch,
         rush,
         pad,
+        view,
     )
     _REGISTRY[name] = definition
     return definition

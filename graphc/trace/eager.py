@@ -12,17 +12,20 @@ from typing import Any, Protocol
 import numpy as np
 
 from graphc import dispatch
-from graphc.ir import Graph, Node, TensorType, Value
+from graphc.ir import Graph, Node, Value
 from graphc.nn.cell.cell import Cell
 from graphc.ops.declared import reference
 from graphc.ops.declared.rules import Array
 from graphc.ops.declared.transforms import REQUESTS
+from graphc.ops.functional.index import write_now
 from graphc.ops.primitives.float_status import StatusRegister
+from graphc.ops.tensor.arrays import in_order
 from graphc.ops.tensor.call import constants
 from graphc.ops.tensor.inputs import as_inputs
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_leaves, unflatten
+from graphc.trace.eager_views import EagerTensor, EagerView
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.tracer import Tracer
 
@@ -52,16 +55,6 @@ class Call(Protocol):
 Compiled = Callable[[Cell, tuple[Any, ...], dict[str, Any]], tuple[Step, Call] | None]
 
 
-class EagerTensor(TracedTensor):
-    """A value of a recorded graph that is known already."""
-
-    def __init__(self, type: TensorType, handle: tuple[GraphRecorder, Value], array: Array) -> None:
-        super().__init__(type, handle)
-        self._array = array
-
-    __hash__ = Tensor.__hash__
-
-
 class EagerTracer(Tracer):
     """Records and evaluates. `expand` is the pass that replaces Grad, Jvp and Vmap nodes, `compiled` gives the step of a call
     that is compiled.
@@ -89,9 +82,21 @@ class EagerTracer(Tracer):
             arrays = self._gradients(node.outputs)
         else:
             inputs = [self.values[v] for v in node.inputs]
+            if node.op.view and not inputs[0].flags.writeable:  # Elements that stand for several.
+                inputs[0] = self.values[node.inputs[0]] = inputs[0].copy()
             arrays = reference.apply(node.op, node.types, inputs, node.attrs, exact=False)
-        self.values.update(zip(node.outputs, arrays, strict=True))
+            if node.op.view:
+                return (self._viewed(node, operands[0], inputs[0], arrays[0]),)
+        self.values.update(zip(node.outputs, map(in_order, arrays), strict=True))
         return tuple(self.wrap(v) for v in node.outputs)
+
+    def _viewed(self, node: Node, of: Tensor, array: Array, made: Array) -> TracedTensor:
+        """The result of an op that only rearranges: a view of its operand, unless that took a copy."""
+        (value,) = node.outputs
+        self.values[value] = made
+        whole = EagerTensor(node.type, (self, value), made)
+        shared = np.may_share_memory(made, array)
+        return EagerView(whole, of, node.inputs[0], node.op.name, node.attrs) if shared else whole
 
     def _gradients(self, outputs: Sequence[Value]) -> list[Array]:
         graph = self.graph.copy()
@@ -112,7 +117,7 @@ class EagerTracer(Tracer):
         feed = {new.node: self.values[v] for new, v in zip(inputs, node.inputs, strict=True)}
         return reference.run(expanded, feed, exact=False).results
 
-    def wrap(self, value: Value, is_number: bool = False) -> TracedTensor:
+    def wrap(self, value: Value, is_number: bool = False) -> EagerTensor:
         # Python's own numbers stay what they are; there is nothing to remember.
         return EagerTensor(self.graph.type(value), (self, value), self.values[value])
 
@@ -129,6 +134,11 @@ class EagerTracer(Tracer):
         """
         array = require_array(x)
         self.values.update({v: a.copy() for v, a in self.values.items() if np.may_share_memory(a, array)})
+        # Others with this memory stand for what they hold from here on.
+        others = {id(y): y for y, _ in self._written.values()} | {id(y): y for _, y in self._constants.values()}
+        lost = {k for k, y in others.items() if np.may_share_memory(require_array(y), array)}
+        self._written = {k: pair for k, pair in self._written.items() if k not in lost}
+        self._constants = {k: pair for k, pair in self._constants.items() if id(pair[1]) not in lost}
         self._written[id(x)] = x, self.resolve(made)
 
     def input(self, name: str, x: Tensor) -> TracedTensor:
@@ -205,11 +215,14 @@ class EagerTracer(Tracer):
         def one(x: Tensor) -> Tensor:
             if isinstance(x, StatusRegister):
                 x.after = (*x.after, *after)
-            return x if isinstance(x, Parameter) else self._depend(self.resolve(x), after)
+            if isinstance(x, Parameter):
+                return x
+            value = self.resolve(x)
+            return EagerView(self._depend(value, after), x, value, "Depend", {})
 
         return map_leaves(one, value) if after else value
 
-    def _depend(self, value: Value, after: tuple[int, ...]) -> TracedTensor:
+    def _depend(self, value: Value, after: tuple[int, ...]) -> EagerTensor:
         node = self.graph.add("Depend", [value], after=[i for i in after if i != value.node])
         self.values[node.outputs[0]] = self.values[value]
         return self.wrap(node.outputs[0])
@@ -248,21 +261,33 @@ def run(
     cell: Cell,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    callers: Any,
     expand: Callable[[Graph], Graph],
     compiled: Compiled,
 ) -> Any:
-    """Run a cell in plain Python; returns its results as Tensors."""
+    """Run a cell in plain Python; returns its results as Tensors. What is written to one of the `callers` tensors, it holds."""
     tracer = EagerTracer(type(cell).__name__, expand, compiled)
+
+    given: list[tuple[Tensor, TracedTensor, Array]] = []
 
     def known(x: Tensor) -> Any:
         # A number marked by `mutable` is what it is here: a number.
-        return x if isinstance(x, Parameter) else x.item() if x.is_number else tracer.input("", x)
+        if isinstance(x, Parameter) or x.is_number:
+            return x if isinstance(x, Parameter) else x.item()
+        made = tracer.input("", x)
+        given.append((x, made, require_array(made)))
+        return made
 
     args, kwargs = map_leaves(known, (args, kwargs))
     try:
         with tracer.active():
             outputs = tracer.run(cell, args, kwargs)
     finally:
+        written = [(x, made.array) for x, made, array in given if made.array is not array]
+        theirs = {id(x) for x in flatten(callers)[0]} if written else ()
+        for x, elements in written:
+            if id(x) in theirs:  # Else an array, which is only read.
+                write_now(x, elements)
         tracer.over = True
         tracer.values.clear()  # A tensor that is kept somewhere keeps its own contents, not those of the whole call.
     tracer.names.clear()

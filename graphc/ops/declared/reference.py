@@ -37,8 +37,8 @@ def apply(
     """One op's reference; results have the dtype and shape that the type rule says."""
     if op.ref is None:
         raise LoweringError(f"{op.name} has no NumPy reference")
-    # Halves are computed in float32 and rounded once per op, as kernels do.
-    wide = [a.astype(np.float32) if a.dtype.name in HALVES else a for a in arrays]
+    # Halves are computed in float32 and rounded once per op, as kernels do; what only moves stays where it is.
+    wide = arrays if op.view else [a.astype(np.float32) if a.dtype.name in HALVES else a for a in arrays]
     with np.errstate(all="ignore"):
         result = op.ref(*wide, **attrs)
     results = result if isinstance(result, tuple) else (result,)

@@ -46,6 +46,7 @@ op(
     ref=lambda x, shape: x.reshape(shape),
     grad=lambda g, n, dy: [g.Reshape(dy, shape=n.type(n.x).shape)],
     lower=Alias(),
+    view=True,
     batch=prefixed(shape=SIZE),
     pad=padding.reshape,
     samples=lambda: [
@@ -89,6 +90,7 @@ op(
     ref=lambda x, perm: np.transpose(x, perm),
     grad=_transpose_grad,
     lower=Strided(_transpose_access),
+    view=True,
     batch=lambda g, m: m.again(*m.inputs, perm=(0, *(i + 1 for i in m.perm))),
     pad=lambda p: [tuple(p.axes[0][i] for i in p.node.attrs["perm"])],
     samples=lambda: [
@@ -173,6 +175,7 @@ op(
     ref=lambda x, begin, size, step: x[_slices(begin, size, step)],
     grad=lambda g, n, dy: [g.SliceGrad(dy, shape=n.type(n.x).shape, begin=n.begin, step=n.step)],
     lower=Strided(_slice_access),
+    view=True,
     batch=prefixed(begin=0, size=SIZE, step=1),
     pad=padding_places.window,
     samples=lambda: [

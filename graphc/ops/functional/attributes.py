@@ -22,6 +22,7 @@ from graphc.ops.functional.scattering import inplace_update, tensor_scatter
 from graphc.ops.functional.shapes import as_shape
 from graphc.ops.functional.sorting import searchsorted
 from graphc.ops.functional.state import stop_gradient
+from graphc.ops.tensor.arrays import elements_before, elements_between
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.methods import install, method
 from graphc.ops.tensor.parameter import Parameter
@@ -119,7 +120,7 @@ class Attributes:
     @property
     def data(self: Any) -> Tensor:
         """The same memory as a constant of differentiation."""
-        return Tensor.wrap(self.array) if self.array is not None else stop_gradient(self)
+        return stop_gradient(self) if self._is_traced() else Tensor.wrap(require_array(self))
 
     @property
     def device(self: Any) -> str:
@@ -156,13 +157,13 @@ class Attributes:
         return int(require_array(self).ctypes.data)
 
     def stride(self: Any, dim: int | None = None) -> Any:
-        """Elements from one to the next: of an axis, or a list of them for all."""
-        steps = list(contiguous_strides(self.shape))
+        """Elements from one to the next: of an axis, or a list of them for all; in a compiled Cell in row-major order."""
+        steps = list(elements_between(self.array) if self.array is not None else contiguous_strides(self.shape))
         return steps if dim is None else steps[check_axis("stride", dim, self.ndim)]
 
     def storage_offset(self: Any) -> int:
-        """How many elements stand before its first: none."""
-        return 0
+        """How many elements of the tensor whose memory it has stand before its first; none in a compiled Cell."""
+        return 0 if self.array is None else elements_before(self.array)
 
     def numpy(self: Any) -> Any:
         """A copy of the contents, as `asnumpy`."""

@@ -36,6 +36,12 @@ def shape_of(x: Tensor) -> tuple[int, ...]:
     return x.shape if active is None else active.shape_of(x)
 
 
+def is_eager() -> bool:
+    """Whether what is called is computed at once, outside of a compiled Cell."""
+    active = dispatch.recorder.get()
+    return active is None or active.immediate
+
+
 def is_compared() -> bool:
     """Whether traces for several sizes are compared, so that nothing may be chosen by a size."""
     active = dispatch.recorder.get()

@@ -29,7 +29,8 @@ from graphc.ops.tensor.tensor import Tensor
 @method()
 def adjoint(x: Tensor) -> Tensor:
     """The last two axes exchanged, of complex matrices the conjugate."""
-    return conj(swapaxes(x, -1, -2))
+    turned = swapaxes(x, -1, -2)
+    return conj(turned) if x.tensor_type.is_complex else turned
 
 
 # ---- reflections

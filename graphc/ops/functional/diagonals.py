@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from graphc.errors import ShapeError, user_loc
+from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import add, equal, greater_equal, less_equal, mul
@@ -16,6 +17,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape, whole_numbers
+from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -64,13 +66,15 @@ def diag_part(input: Tensor) -> Tensor:
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two axes, as a new last axis."""
-    x = moveaxis(input, (dim1, dim2), (-2, -1))
-    rows, columns = x.shape[-2:]
+    a, b = check_axis("diagonal", dim1, input.ndim), check_axis("diagonal", dim2, input.ndim)
+    # Axes that follow each other are one of equal steps, so that in eager calls the diagonal has the tensor's memory.
+    x, at = (input, a) if b == a + 1 else (moveaxis(input, (a, b), (-2, -1)), input.ndim - 2)
+    rows, columns = x.shape[at : at + 2]
     count = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     start = offset if offset >= 0 else -offset * columns
-    flat = reshape(x, (*x.shape[:-2], rows * columns))
-    places = Tensor.wrap((start + np.arange(count) * (columns + 1)).astype(np.int32))
-    return call("Gather", flat, places, axis=flat.ndim - 1)
+    flat = reshape(x, (*x.shape[:at], rows * columns, *x.shape[at + 2 :]))
+    stop = start + (count - 1) * (columns + 1) + 1 if count else start
+    return moveaxis(getitem(flat, (*(slice(None),) * at, slice(start, stop, columns + 1))), at, -1)
 
 
 def trace(input: Tensor) -> Tensor:

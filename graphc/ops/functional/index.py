@@ -23,6 +23,7 @@ from graphc.ops.functional.core import (
     call,
     cast,
     cast_to,
+    is_eager,
     shape_of,
 )
 from graphc.ops.functional.create import arange
@@ -88,16 +89,15 @@ def index_(x: Tensor, index: Any) -> Tensor:
         _require_masks(x, items)
         items = [part for i in items for part in _places_of(i)]
     if not any(isinstance(i, Tensor) for i in items):
-        made = getitem(x, tuple(None if i is True else i for i in items))
-        active: Any = dispatch.recorder.get()
-        if active is not None and active.immediate and made is not x:
-            made.view_of = x, index
-        return made
+        return getitem(x, tuple(None if i is True else i for i in items))
     if any(i is True for i in items):
         # True walks a new axis of length 1, together with the tensors.
         x = getitem(x, tuple(_around_new(i) for i in items if i is not None))
         items = [Tensor.wrap(np.zeros(1, np.int32)) if i is True else i for i in items]
-    return _advanced(x, items)
+    made = _advanced(x, items)
+    if is_eager():
+        made.taken_of = x, index
+    return made
 
 
 def _around_new(item: Any) -> Any:
@@ -308,7 +308,10 @@ def write(x: Tensor, index: Any, value: Any) -> None:
             loc=user_loc(),
             help="change its values, or the tensor that it stands for: ops.add(x, 0)",
         )
-    made = updated(x, index, value)
+    if x.view_of is not None:
+        x, made = _written_through(x, index, value)
+    else:
+        made = updated(x, index, value)
     if isinstance(x, Parameter):
         assign_parameter(x, made)
     elif dispatch.recorder.get() is None:
@@ -317,8 +320,29 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         replace(x, made)
 
 
+def set_item(x: Tensor, index: Any, value: Any) -> None:
+    """`x[index] = value`: in eager calls what x was taken of by tensors or lists holds it, too: x[[0, 2]][0] = v writes x[0]."""
+    write(x, index, value)
+    if x.taken_of is not None and is_eager():
+        set_item(*x.taken_of, x)
+
+
+def _written_through(x: Any, index: Any, value: Any) -> tuple[Tensor, Tensor]:
+    """The tensor that a view has the memory of, and what that holds when x[index] is `value`."""
+    root, lies = x.places()
+    token = dispatch.recorder.set(None)
+    try:
+        places = index_(Tensor.wrap(lies), index)
+    finally:
+        dispatch.recorder.reset(token)
+    new = cast_to(value if isinstance(value, Tensor) else _numbers(x, value), x.tensor_type.dtype)
+    new = reshape(_as_large(new, places.shape), (-1,))
+    flat = scattered("update", reshape(root.value(), (-1,)), Tensor.wrap(require_array(places).reshape(-1)), new)
+    return root, reshape(flat, root.shape)
+
+
 def write_now(x: Tensor, elements: Any) -> None:
-    """Write into the memory of a tensor."""
+    """Write elements into the memory of a tensor."""
     array = require_array(x)
     if array.flags.writeable:
         array[...] = elements
@@ -330,9 +354,7 @@ def write_now(x: Tensor, elements: Any) -> None:
 
 
 def replace(x: Tensor, made: Tensor) -> None:
-    """Let the object x stand for another tensor of its type. In PYNATIVE_MODE what it is a part of is written, too, and so is
-    a tensor from outside of the call.
-    """
+    """Let the object x stand for another tensor of its type. In PYNATIVE_MODE a tensor from outside of the call is written."""
     active: Any = dispatch.recorder.get()
     if not hasattr(made, "handle"):
         made = active.wrap(active.resolve(made))
@@ -349,8 +371,8 @@ def replace(x: Tensor, made: Tensor) -> None:
             help="make a copy first, x = x + 0, or hold the state in a Parameter",
         )
     active.overwrite(x, made)
-    if x.view_of is not None:
-        write(*x.view_of, x)
+    if x.taken_of is not None and not active.immediate:
+        write(*x.taken_of, x)
 
 
 # ---- along an axis

@@ -32,7 +32,7 @@ from graphc.ops.functional.elementwise import (
     sub,
 )
 from graphc.ops.functional.in_place import assign
-from graphc.ops.functional.index import index_, updated, write
+from graphc.ops.functional.index import index_, set_item, updated, write
 from graphc.ops.functional.integers import bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor
 from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.logic import approximate_equal, select
@@ -180,9 +180,8 @@ class Methods(Overloads):
     clone = copy
 
     def contiguous(self: Any) -> Tensor:
-        """The tensor itself: its elements lie in order."""
-        itself: Tensor = self.value()
-        return itself
+        """The tensor itself where its elements lie in order, else a copy."""
+        return reshape(self if self.is_contiguous() else reshape(self, (-1,)), self.shape)
 
     def choose(self: Any, choices: Any, mode: str = "clip") -> Tensor:
         """For each element that of the choices whose number it is; all are broadcast. mode "clip", or "wrap"."""
@@ -251,7 +250,7 @@ functions.update(
     not_equal=not_equal,
     pow_=marked(pow_),
     round_=round_,
+    set_item=set_item,
     stop_gradient=stop_gradient,
     sub=sub,
-    write=write,
 )

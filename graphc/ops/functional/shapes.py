@@ -12,7 +12,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Axis, call
+from graphc.ops.functional.core import Axis, call, is_eager
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -77,7 +77,9 @@ def reshape(input: Tensor, shape: Sequence[int] | int) -> Tensor:
                 f"Reshape: {x.tensor_type} cannot be divided into shape {wanted}", code="GC103", loc=user_loc()
             )
         wanted = tuple(x.size // known if d == -1 else d for d in wanted)
-    return x.value() if wanted == x.shape else call("Reshape", x, shape=wanted)
+    # What has a Parameter's memory in eager calls is no copy of it, nor the Parameter itself.
+    as_it_is = wanted == x.shape and not (x.is_parameter and is_eager())
+    return x.value() if as_it_is else call("Reshape", x, shape=wanted)
 
 
 def transpose(input: Tensor, dims: Any = None, *more: Any) -> Tensor:

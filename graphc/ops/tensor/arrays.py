@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, DTypeError, user_loc
-from graphc.ir.types import DTYPES, TensorType, dtype_name
+from graphc.ir.types import DTYPES, TensorType, contiguous_strides, dtype_name
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -29,6 +29,27 @@ def aligned(array: Array) -> Array:
     if not is_zero:
         made[...] = array
     return made
+
+
+def in_order(array: Array) -> Array:
+    """The array, in row-major order, as every tensor is made: others are views. What NumPy repeats stays as it is."""
+    return array if array.flags.c_contiguous or not array.flags.writeable else array.copy()
+
+
+def elements_between(array: Array) -> tuple[int, ...]:
+    """Elements from one to the next, per axis."""
+    if array.flags.c_contiguous:
+        return contiguous_strides(array.shape)
+    return tuple(s // array.itemsize for s in array.strides)
+
+
+def elements_before(array: Array) -> int:
+    """How many elements stand before an array's first in the memory that it is a part of."""
+    owner = _owner(array)
+    first = owner.ctypes.data
+    if owner.dtype != array.dtype:  # As `aligned` makes it.
+        first += -first % _ALIGNMENT
+    return int(array.ctypes.data - first) // array.itemsize
 
 
 #: How often memory was written in place, by the id of the array that owns it. Such memory as others may write, too: _OTHERS.

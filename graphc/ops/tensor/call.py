@@ -12,11 +12,10 @@ from graphc.errors import TraceError
 from graphc.failures import failing
 from graphc.ir import get_op
 from graphc.ops.declared import reference
+from graphc.ops.declared.rules import Array
+from graphc.ops.tensor.arrays import in_order, note_write
 from graphc.ops.tensor.rows import by_rows
 from graphc.ops.tensor.tensor import Tensor, require_array
-
-#: Ops whose results are, outside of a compiled Cell, parts of the memory of what they are given, as in MindSpore.
-_VIEWS = frozenset(("BroadcastTo", "Reshape", "Slice", "StopGradient", "Transpose"))
 
 
 def call(op: str, *operands: Tensor, **attrs: Any) -> Any:
@@ -52,7 +51,20 @@ def at_once(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple
         if definition.infer is None:
             raise TraceError(f"{op} has no meaning outside a compiled Cell")
         types = definition.inferred([x.tensor_type for x in operands], full)
+        if (
+            definition.view and not arrays[0].flags.writeable
+        ):  # Elements that stand for several: parts of it have memory of it.
+            arrays[0] = operands[0]._array = arrays[0].copy()
         made = reference.apply(definition, types, arrays, full, exact=False)
-    # A view of a parameter's memory would change with the parameter.
-    apart = [x.array for x in operands if x.is_parameter or op not in _VIEWS]
-    return tuple(Tensor.wrap(a.copy() if any(np.may_share_memory(a, p) for p in apart) else a) for a in made)
+    if definition.view:
+        if operands[0].is_parameter:
+            note_write(arrays[0], by_others=True)  # Steps write it, too.
+        return tuple(map(Tensor.wrap, made))
+    return tuple(Tensor.wrap(_own(a, arrays)) for a in made)
+
+
+def _own(array: Array, operands: Sequence[Array]) -> Array:
+    """A result as memory of its own, in row-major order; elements that stand for several are copied when they are written."""
+    if not array.flags.writeable:
+        return array
+    return array.copy() if any(np.may_share_memory(array, x) for x in operands) else in_order(array)

@@ -117,4 +117,4 @@ class Operators:
         return id(self)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        functions["write"](self, index, value)
+        functions["set_item"](self, index, value)

@@ -169,7 +169,8 @@ class Parameter(ParameterExtras, Tensor):
         if dispatch.recorder.get() is None:
             return Tensor.wrap(self._shared())
         made: Tensor = functions["stop_gradient"](self)
-        made.view_of = self, ...
+        if self._is_state():
+            made.taken_of = self, ...
         return made
 
     @data.setter

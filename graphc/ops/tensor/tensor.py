@@ -104,8 +104,10 @@ class Tensor(Operators, Methods):
 
     #: Whether it stands for a Python number: weak in promotion, and a Python number again where a step returns it.
     is_number = False
-    #: In PYNATIVE_MODE inside a Cell: the tensor that it is a part of, and the index of that part.
-    view_of: tuple[Tensor, Any] | None = None
+    #: In PYNATIVE_MODE inside a Cell: the tensor whose memory it has (`graphc.trace.eager_views`).
+    view_of: Tensor | None = None
+    #: Outside of compiled Cells: of what it was taken by an index (`set_item`); in one: the Parameter whose `data` it is.
+    taken_of: tuple[Tensor, Any] | None = None
     #: Whether it is a RowTensor.
     is_rows = False
     #: How often it was given other memory.
@@ -141,7 +143,7 @@ class Tensor(Operators, Methods):
                 return
             input_data = np.zeros(sizes, np.float32)
         elif isinstance(input_data, Tensor) and type(self) is Tensor and input_data._is_traced():
-            value = input_data.value() if dtype is None else input_data.value().astype(dtype)
+            value = (input_data.value() if dtype is None else input_data.value().astype(dtype)).twin()
             self.__class__ = TracedTensor
             self.__dict__.update(vars(value), is_number=False)
             return
@@ -259,8 +261,8 @@ class Tensor(Operators, Methods):
         return False
 
     def is_contiguous(self) -> bool:
-        """Whether the elements lie in order: always."""
-        return True
+        """Whether the elements lie in order: in a compiled Cell always."""
+        return self._array is None or self._array.flags.c_contiguous
 
     # ---- its value
 
@@ -441,7 +443,7 @@ class TracedTensor(Tensor):
 
     def twin(self) -> Tensor:
         made = TracedTensor.__new__(type(self))
-        made.__dict__.update(vars(self), view_of=None)
+        made.__dict__.update(vars(self), taken_of=None)
         return made
 
     def __iter__(self) -> Iterator[Tensor]:
