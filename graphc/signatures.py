@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.frames import clean
+from graphc.numeric import refuse_unknown
 from graphc.refused import refuse_kind
 
 P = ParamSpec("P")
@@ -69,7 +70,9 @@ def wrapper(function: Callable[P, R], owner: str = "") -> Callable[P, R]:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                refuse_kind(function, error, args, kwargs, owner and _known_as(owner, args[0]))
+                name = owner and _known_as(owner, args[0])
+                refuse_unknown(function, error, args, kwargs, name)
+                refuse_kind(function, error, args, kwargs, name)
                 raise
         except Exception as error:
             if dispatch.recorder.get() is None:

@@ -12,7 +12,7 @@ import pytest
 import graphc
 from graphc import Tensor, mint, nn, ops
 from graphc.errors import GraphcError
-from graphc.numeric import _numeric
+from graphc.kinds import kinds
 from graphc.ops.tensor.tree import flatten
 from graphc.trace import trace
 
@@ -170,7 +170,7 @@ class Fails(nn.Cell):
         given = {self.argument: a}
         for name, parameter in inspect.signature(self.function).parameters.items():
             if parameter.default is parameter.empty and name != self.argument and parameter.kind.name[:3] != "VAR":
-                given[name] = 1 if name in _numeric(self.function.__wrapped__) else x
+                given[name] = 1 if kinds(self.function.__wrapped__)[name].number else x
         return self.function(**given)
 
 
@@ -178,7 +178,7 @@ def test_no_function_says_only_that_a_tensor_is_traced():
     """Of all functions, for each of their numbers."""
     unclear, refused = [], 0
     for name, function in FUNCTIONS.items():
-        for argument in _numeric(function.__wrapped__):
+        for argument in (n for n, kind in kinds(function.__wrapped__).items() if kind.number):
             try:
                 trace(Fails(function, argument), *flatten(((X, Tensor(1)), {})))
             except GraphcError as error:

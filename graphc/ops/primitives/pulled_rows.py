@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.functional.core import call
+from graphc.ops.functional.core import Ints, call
 from graphc.ops.functional.linear_systems import least_squares
 from graphc.ops.functional.shapes import whole_numbers
 from graphc.ops.primitives.images import ScaleAndTranslate
@@ -243,7 +243,7 @@ def _covered(first: Tensor, last: Tensor, parts: int, size: int, scale: float) -
 
 
 def _position_sensitive(
-    dy: Tensor, rois: Tensor, input_size: Any, spatial_scale: float, group_size: int, output_dim: int
+    dy: Tensor, rois: Tensor, input_size: Ints, spatial_scale: float, group_size: int, output_dim: int
 ) -> Tensor:
     """The gradient of PSROIPooling for images [N, output_dim group_size^2, H, W], of the size input_size.
 

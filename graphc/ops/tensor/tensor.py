@@ -302,14 +302,15 @@ class Tensor(Operators, Methods):
     def _value(self, asked: str) -> Array:
         if self._array is None and dispatch.recorder.get() is None:
             require_array(self)
-        if self._array is None or self._is_state():
+        array: Array | None = dispatch.known_array(self)
+        if array is None:
             raise TraceTypeError(
                 f"{asked} on a traced tensor: its value is not known while the Cell is compiled",
                 loc=user_loc(),
                 details=[f"the tensor is {self.tensor_type}"],
                 help="return it from construct and read it there, or keep the computation in graphc.ops",
             )
-        return self._array
+        return array
 
     def _is_state(self) -> bool:
         """Whether this is a Parameter that a step reads and writes which is being traced."""
