@@ -55,7 +55,8 @@ _ANYTHING = Kind()
 @functools.cache
 def kinds(function: Callable[..., Any]) -> dict[str, Kind]:
     """By its parameters, what a function takes."""
-    scope = getattr(inspect.unwrap(function), "__globals__", {})
+    annotated = inspect.unwrap(getattr(function, "annotated", function))
+    scope = getattr(annotated, "__globals__", {})
     return {name: _kind(p.annotation, scope) for name, p in inspect.signature(function).parameters.items()}
 
 

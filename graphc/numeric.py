@@ -20,7 +20,7 @@ def with_numbers(
     function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of a call that an exception ended with Python's numbers for those of NumPy's, and, where the function takes
-    nothing but numbers, for tensors without axes whose values are known, of which there is no gradient; None if there are none.
+    nothing but numbers, for tensors of one element whose values are known, of which there is no gradient; None if there are none.
     """
     bound = _bound(function, error, args, kwargs)
     if bound is None:
@@ -83,7 +83,7 @@ def _number(x: Any, dtypes: str) -> Any:
     """The number that a tensor, or an object of NumPy's, holds; anything else as it is."""
     if is_numpys(x, "generic", "ndarray"):
         return x.item() if x.shape == () and x.dtype.kind in "biuf" else x
-    if not dtypes or not _is_traceable(x) or x.shape != ():
+    if not dtypes or not _is_traceable(x) or x.shape not in ((), (1,)):
         return x
     kind, array = x.tensor_type, dispatch.known_array(x)
     letter = "f" if kind.is_float else kind.numpy.kind

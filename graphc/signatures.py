@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.frames import clean
-from graphc.numeric import refuse_unknown
+from graphc.numeric import refuse_unknown, with_numbers
 from graphc.refused import refuse_kind
 
 P = ParamSpec("P")
@@ -61,7 +61,8 @@ def accepting(member: Any, module: str) -> Any:
 
 def wrapper(function: Callable[P, R], owner: str = "") -> Callable[P, R]:
     """A function that refuses other arguments than those of its signature (ArgumentTypeError, GC100); what it raises has the
-    user's frames alone. owner: of a constructor, the name of its class.
+    user's frames alone. owner: of a constructor, the name of its class; where it takes numbers, tensors and NumPy's numbers whose
+    values are known count as such.
     """
 
     @functools.wraps(function)
@@ -70,6 +71,9 @@ def wrapper(function: Callable[P, R], owner: str = "") -> Callable[P, R]:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
+                known = with_numbers(function, error, args, kwargs) if owner else None
+                if known is not None:
+                    return call(*known[0], **known[1])  # type: ignore[arg-type]
                 name = owner and _known_as(owner, args[0])
                 refuse_unknown(function, error, args, kwargs, name)
                 refuse_kind(function, error, args, kwargs, name)

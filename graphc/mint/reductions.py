@@ -8,7 +8,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.ops.declared.rules import normalize_axes
-from graphc.ops.functional.core import Axis, shape_of
+from graphc.ops.functional.core import shape_of
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor
 
@@ -76,12 +76,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return ops.cast(counted, "int64") if weights is None else counted
 
 
-def max(input: Tensor, dim: Axis = None, keepdim: bool = False) -> Any:
+def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
     """The greatest of all; along an axis (values, int64 indices); of two tensors `maximum`."""
     return _extreme(ops.max, ops.maximum, input, dim, keepdim)
 
 
-def min(input: Tensor, dim: Axis = None, keepdim: bool = False) -> Any:
+def min(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
     """The least of all; along an axis (values, int64 indices); of two tensors `minimum`."""
     return _extreme(ops.min, ops.minimum, input, dim, keepdim)
 

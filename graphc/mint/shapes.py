@@ -127,17 +127,16 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return parts
 
 
-def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """`length` slices from `start` on along an axis."""
     return ops.narrow(input, dim, start, length)
 
 
-def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """Slice `index` along an axis, without the axis."""
-    if isinstance(index, bool) or not isinstance(index, int):
-        raise ArgumentTypeError(f"select: index must be an int, got {type(index).__name__}", loc=user_loc())
-    place = input.shape[dim] + index if index < 0 else index
-    return ops.squeeze(ops.narrow(input, dim, place, 1), dim)
+def select(input: Tensor, dim: int, index: int | Tensor) -> Tensor:
+    """Slice `index`, which may be a tensor of one element, along an axis, without the axis."""
+    if isinstance(index, bool) or not isinstance(index, (int, Tensor)):
+        raise ArgumentTypeError(f"select: index must be an int or a Tensor, got {type(index).__name__}", loc=user_loc())
+    return ops.squeeze(ops.narrow(input, dim, index, 1), dim)
 
 
 # ---- reordering

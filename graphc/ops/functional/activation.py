@@ -210,7 +210,8 @@ def softshrink(input: Tensor, lambd: Operand = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 within it."""
     require_at_least("softshrink", "lambd", lambd, 0)
     x = _float("softshrink", input)
-    return relu(x - lambd) - relu(-x - lambd)
+    bound: Any = cast(lambd, x.dtype) if isinstance(lambd, Tensor) else lambd
+    return relu(x - bound) - relu(-x - bound)
 
 
 def tanhshrink(input: Tensor) -> Tensor:

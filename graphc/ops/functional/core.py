@@ -62,6 +62,11 @@ def is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, np.generic)) and not isinstance(x, np.complexfloating)
 
 
+def pythons(x: Any) -> Any:
+    """A number of NumPy's as Python's, which has no dtype of its own; anything else as it is."""
+    return x.item() if isinstance(x, np.generic) else x
+
+
 def number(x: Any, dtype: str) -> Tensor:
     """A Python number as a 0-d tensor of a dtype; an integer that the dtype lacks as `in_range` says."""
     if isinstance(x, Deferred):

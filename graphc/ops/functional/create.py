@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ops.functional.core import Number, Operand, Real, Shape, bound_in, call, cast, in_range, is_number
+from graphc.ops.functional.core import Number, Operand, Real, Shape, bound_in, call, cast, in_range, is_number, pythons
 from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.rooms import with_rooms
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
@@ -42,6 +43,7 @@ def _filled(owner: str, name: str, dtype: str, shape: tuple[int, ...], value: An
 
 def full(size: Shape, fill_value: Operand, *, dtype: Any = None) -> Tensor:
     """A tensor filled with one number; its dtype is the number's unless given. Errors as for `fill`."""
+    fill_value = pythons(fill_value)
     known = as_tensor(fill_value).dtype if isinstance(fill_value, Tensor) or is_number(fill_value) else None
     # What is neither is refused, whatever the dtype.
     return _filled(
@@ -86,7 +88,8 @@ def _like(x: Any, value: Number, dtype: Any) -> Any:
 
 def _number(owner: str, x: Any) -> Any:
     """A number, or the one in a tensor, as Python's. ArgumentTypeError for anything else."""
-    known = x.item() if isinstance(x, (Tensor, np.generic)) else x
+    array = dispatch.known_array(x) if isinstance(x, Tensor) else None
+    known = x.item() if isinstance(x, np.generic) else x if array is None else array.item()
     if not isinstance(known, (int, float)):
         raise ArgumentTypeError(f"{owner}: expected numbers, got {type(known).__name__}", loc=user_loc())
     return known
