@@ -73,7 +73,7 @@ def wrapper(function: Callable[P, R], owner: str = "") -> Callable[P, R]:
             except Exception as error:
                 known = with_numbers(function, error, args, kwargs) if owner else None
                 if known is not None:
-                    return call(*known[0], **known[1])  # type: ignore[arg-type]
+                    return call(*known[0], **known[1])
                 name = owner and _known_as(owner, args[0])
                 refuse_unknown(function, error, args, kwargs, name)
                 refuse_kind(function, error, args, kwargs, name)

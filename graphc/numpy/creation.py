@@ -12,7 +12,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.numpy.convert import common, count, flag, integer, name_of, result, sizes, tensor, tensors
 from graphc.numpy.shapes import broadcast_arrays
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Extents, cast_to
+from graphc.ops.functional.core import Extents, Real, cast_to
 from graphc.ops.tensor.dtype import BY_NAME, DType
 from graphc.ops.tensor.tensor import Tensor
 
@@ -127,7 +127,7 @@ def _known(owner: str, name: str, value: Any) -> Any:
     return value
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
+def arange(start: Real, stop: Real | None = None, step: Real | None = None, dtype: Any = None) -> Tensor:
     """start, start + step, ... before stop; from 0 to start without a stop. int32, or float32 if a float is among them.
 
     Computed in float32, as in MindSpore. ArgumentValueError if that leaves nothing.

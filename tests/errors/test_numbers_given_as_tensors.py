@@ -310,8 +310,8 @@ class Fails(nn.Cell):
 #: Numbers that may be tensors all the same, as nothing is computed with them in this test.
 UNUSED = {
     "graphc.ops.embedding norm_type", "graphc.ops.flash_attention_score inner_precise", "graphc.ops.hamming_window alpha",
-    "graphc.ops.hamming_window beta", "graphc.ops.kaiser_window beta", "graphc.ops.range maxlen", "graphc.ops.tensor_range maxlen",
-    "graphc.ops.unique_with_pad pad_num",
+    "graphc.ops.hamming_window beta", "graphc.ops.kaiser_window beta", "graphc.ops.range maxlen",
+    "graphc.ops.tensor_range maxlen", "graphc.ops.unique_with_pad pad_num",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ir.types import DTYPES, numpy_dtype
 from graphc.ops.functional.activation import softmax
 from graphc.ops.functional.arithmetic import added, round_, subtract
-from graphc.ops.functional.core import Axis, Extents, Ints, Operand, cast
+from graphc.ops.functional.core import Axis, Extents, Ints, Operand, cast, pythons
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.diagonals import diag
 from graphc.ops.functional.distinct import unique_sorted
@@ -44,7 +44,7 @@ def _extremum(x: Tensor, largest: bool, given: tuple[Any, ...], named: dict[str,
     axis, places = named.pop("axis", None), named.pop("return_indices", False)
     keep = named.pop("keepdims", False)
     if given:
-        axis, keep = given[0], given[1] if len(given) > 1 else keep
+        axis, keep = pythons(given[0]), given[1] if len(given) > 1 else keep
         places = places or (isinstance(axis, int) and not by_axis)
     both, alone = (max_, amax) if largest else (min_, amin)
     if places:
