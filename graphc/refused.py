@@ -9,7 +9,7 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, GraphcError, ShapeError, StepMemoryError, user_loc
 from graphc.frames import is_own
-from graphc.kinds import is_numpys, is_tensor, kinds
+from graphc.kinds import Kind, is_numpys, is_tensor, kinds
 from graphc.suggest import NOTHING, nearest_argument, question
 
 #: Nests are looked through so deep.
@@ -26,7 +26,7 @@ def refuse_kind(
     function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any], name: str = ""
 ) -> None:
     """Raise ArgumentTypeError (GC100) in place of an exception that nobody expects, if an argument is of another kind than the
-    function's signature says, or of the type that the exception names; StepMemoryError for sizes beyond any memory, ShapeError
+    function's annotations say, or is unusual where they leave that open; StepMemoryError for sizes beyond any memory, ShapeError
     where a shape has ended too early. `name` is what users know the function by, if not its own.
     """
     if isinstance(error, TypeError):
@@ -41,11 +41,13 @@ def refuse_kind(
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return
-    found = kinds(function)
-    for parameter, value in given.items():
+    primitive = given.get("self")
+    made_with = {n: vars(primitive)[n] for n in getattr(primitive, "attributes", ()) if n in vars(primitive)}
+    found = {**(kinds(primitive.function) if made_with else {}), **kinds(function)}
+    for parameter, value in {**given, **made_with}.items():
         if parameter == "self":
             continue
-        kind = found[parameter]
+        kind = found.get(parameter, Kind())
         wanted = kind.words if kind.lacks(value) else ""
         if not wanted and isinstance(error, AttributeError):
             items = value if isinstance(value, (tuple, list)) else ()
@@ -60,7 +62,14 @@ def refuse_kind(
     types = ", ".join(str(x.tensor_type) for x in given.values() if is_tensor(x))
     if isinstance(error, IndexError) and types:
         raise ShapeError(f"{name} of {types}: an axis is needed that is not there", loc=user_loc()) from None
-    _refuse_unusual(name, error, signature, given)
+    left_open = {
+        k: v
+        for k, v in {**given, **made_with}.items()
+        if k != "self"
+        and not found.get(k, Kind()).words
+        and v is not getattr(signature.parameters.get(k), "default", Ellipsis)
+    }
+    _refuse_unusual(name, error, left_open)
 
 
 def without_annotations(signature: inspect.Signature) -> inspect.Signature:
@@ -97,15 +106,12 @@ def _shown(value: Any, wanted: str) -> str:
     return kind
 
 
-def _refuse_unusual(name: str, error: Exception, signature: inspect.Signature, given: dict[str, Any]) -> None:
-    """Refuse an argument that is, or holds, something unusual, where annotations leave open what is taken: the first of such that
-    differ from their defaults; where there is none, one that is a number or a text.
+def _refuse_unusual(name: str, error: Exception, left_open: dict[str, Any]) -> None:
+    """Refuse one of the arguments of which annotations do not say what they may be: the first that is, or holds, something
+    unusual, else one that is a number or a text.
     """
-    attributes = _attributes(given.get("self"))
-    known = {k: p.default for k, p in signature.parameters.items()}
-    open_ones = {k: v for k, v in {**given, **attributes}.items() if k != "self" and v is not known.get(k, Ellipsis)}
     for usual in (_USUAL, (bool, type(None))):
-        for parameter, value in open_ones.items():
+        for parameter, value in left_open.items():
             odd = next((x for x in _within(value) if not (is_tensor(x) or isinstance(x, usual))), Ellipsis)
             if odd is not Ellipsis or value is Ellipsis:
                 raise ArgumentTypeError(
@@ -117,11 +123,6 @@ def _refuse_unusual(name: str, error: Exception, signature: inspect.Signature, g
 
 #: What arguments are, and tuples and lists of it.
 _USUAL = (bool, int, float, str, type(None))
-
-
-def _attributes(primitive: Any) -> dict[str, Any]:
-    """What a primitive was made with."""
-    return {n: vars(primitive)[n] for n in getattr(primitive, "attributes", ()) if n in vars(primitive)}
 
 
 def _within(value: Any) -> Iterator[Any]:
