@@ -85,7 +85,7 @@ def _members(annotation: Any) -> Iterator[Any]:
     """The types of a union. A tensor that must be known stands for numbers, which the other types are."""
     if typing.get_origin(annotation) is typing.Annotated:
         inner, *said = typing.get_args(annotation)
-        yield from (t for t in _members(inner) if not (KNOWN in said and is_tensor(t)))
+        yield from (KNOWN if KNOWN in said and is_tensor(t) else t for t in _members(inner))
     elif typing.get_origin(annotation) in (typing.Union, types.UnionType):
         for each in typing.get_args(annotation):
             yield from _members(each)
@@ -101,6 +101,8 @@ def _read(annotation: Any) -> _Read | None:
     """What one type says; None where nothing is known of it."""
     if annotation is type(None) or annotation is None:
         return "None", lambda value: value is None, None
+    if annotation == KNOWN:
+        return "a Tensor", is_tensor, None
     if annotation in _PLAIN:
         return _PLAIN[annotation]
     origin, inner = typing.get_origin(annotation) or annotation, typing.get_args(annotation)

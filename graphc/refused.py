@@ -41,7 +41,7 @@ def refuse_kind(
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return
-    primitive = given.get("self")
+    primitive: Any = given.get("self")
     made_with = {n: vars(primitive)[n] for n in getattr(primitive, "attributes", ()) if n in vars(primitive)}
     found = {**(kinds(primitive.function) if made_with else {}), **kinds(function)}
     for parameter, value in {**given, **made_with}.items():

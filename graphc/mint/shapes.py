@@ -202,7 +202,7 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 def repeat_interleave(
-    input: Tensor, repeats: Ints, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor, repeats: Shape, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each element, or slice along an axis, repeated. output_size, the length that this gives, is checked."""
     made = ops.repeat_interleave(

@@ -36,7 +36,7 @@ def function(
     ("name", "words", "number"),
     [
         ("axis", "an int or a tuple or list of ints or None", "integer"),
-        ("size", "an int or a tuple or list of ints", "integer"),
+        ("size", "an int or a tuple or list of ints or a Tensor", "integer"),
         ("operand", "a Tensor or a number", ""),
         ("rate", "a number or a str or None", "number"),
         ("window", "an int or a tuple or list of ints", "integer"),
@@ -58,6 +58,7 @@ def test_what_a_value_lacks():
     x = Tensor(1.0)
     for name, fits, others in (
         ("axis", (1, (0, 1), [2], None, np.int32(1)), (1.5, "a", x, (0, 1.5))),
+        ("size", (1, (0, 1), x), (None, 1.5, "a")),
         ("operand", (1, 1.5, True, x, np.float32(1)), ("a", None, (1,))),
         ("window", (1, (1, 2), ((1, 2), (3, 4))), ("12", 1.5)),
         ("xs", ((x, x), [], [x]), ((x, 1), x)),

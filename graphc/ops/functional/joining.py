@@ -11,7 +11,7 @@ import numpy as np
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Ints, call
+from graphc.ops.functional.core import Ints, Shape, call
 from graphc.ops.functional.shapes import (
     as_shape,
     atleast_1d,
@@ -142,7 +142,7 @@ def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     return reshape(spread, (*x.shape[:at], x.shape[at] * rep, *x.shape[at + 1 :]))
 
 
-def repeat_interleave(input: Tensor, repeats: Ints, axis: int | None = None) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Shape, axis: int | None = None) -> Tensor:
     """Every entry of an axis (of the flattened tensor by default) as often as `repeats` says: one number, or one each."""
     x = ravel(input) if axis is None else input
     at = check_axis("repeat_interleave", 0 if axis is None else axis, x.ndim)

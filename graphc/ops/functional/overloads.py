@@ -9,7 +9,7 @@ from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ir.types import DTYPES, numpy_dtype
 from graphc.ops.functional.activation import softmax
 from graphc.ops.functional.arithmetic import added, round_, subtract
-from graphc.ops.functional.core import Axis, Extents, Ints, Operand, cast, pythons
+from graphc.ops.functional.core import Axis, Extents, Ints, Operand, Shape, cast, pythons
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.diagonals import diag
 from graphc.ops.functional.distinct import unique_sorted
@@ -208,7 +208,7 @@ class Overloads:
         return tile(self, counts)
 
     def repeat_interleave(
-        self: Any, repeats: Ints, axis: int | None = None, *, output_size: int | None = None
+        self: Any, repeats: Shape, axis: int | None = None, *, output_size: int | None = None
     ) -> Tensor:
         """Every entry of an axis (of the flattened tensor by default) as often as `repeats` says: one number, or one each."""
         made = repeat_interleave(self, repeats, axis)
