@@ -30,6 +30,8 @@ class Recorder(Protocol):
 
     def is_place(self, x: Tensor) -> bool: ...
 
+    def value_of(self, x: Tensor) -> Any: ...
+
     def forgives(self, error: Exception, refused: bool = False) -> bool: ...
 
     @property
@@ -86,6 +88,14 @@ class Recorder(Protocol):
 
 #: The active tracer of this thread, or None.
 recorder: ContextVar[Recorder | None] = ContextVar("graphc_recorder", default=None)
+
+
+def known_array(x: Any) -> Any:
+    """The contents of a tensor that are the same in every run: of one that is there, or that a step would make of such alone;
+    None of others.
+    """
+    array, active = x.array, recorder.get()
+    return active.value_of(x) if array is None and active is not None else array
 
 
 def refuse(error: Exception) -> None:

@@ -1,74 +1,55 @@
-"""Tensors that are given where a function takes numbers only: found when they have made it fail."""
+"""Tensors, and NumPy's numbers, that are given where a function takes Python's: looked at when a call has failed."""
 
 from __future__ import annotations
 
-import functools
 import inspect
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from graphc.errors import GraphcError, TraceError, TraceTypeError, user_loc
+from graphc import dispatch
+from graphc.errors import TraceError, TraceTypeError, user_loc
 from graphc.frames import place
+from graphc.kinds import is_numpys, is_tensor, kinds
 
-#: What annotations of numbers are made of.
-_INTEGERS = {
-    "int",
-    "Axis",
-    "Shape",
-    "Offsets",
-    "Sequence[int]",
-    "tuple[int, ...]",
-    "tuple[int, int]",
-    "list[int]",
-    "None",
-}
-_NUMBERS = {*_INTEGERS, "float", "Number", "Sequence[float]"}
-#: The codes of what is said of a traced tensor whose value is asked for.
-_ASKED = ("GC120", "GC130", "GC131")
-#: What is said of a tensor that is given for something else.
-_GIVEN = re.compile(r"got (<traced|a tensor|Tensor\b|TracedTensor|EagerTensor)")
+#: By the widest number that is taken: of which kinds of NumPy's dtypes a tensor's may be. A bool is no axis, a float no size.
+_DTYPES = {"bool": "b", "integer": "iu", "number": "iuf"}
 _HELP = "give a Python number: one that the Cell holds, or an int or float that it is called with; it is compiled for each value"
 
 
 def with_numbers(
     function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """The arguments of a call that an exception ended, with numbers for the tensors without axes that hold some where the
-    function takes numbers only, of which there is no gradient; None if there are none.
+    """The arguments of a call that an exception ended with Python's numbers for those of NumPy's, and, where the function takes
+    nothing but numbers, for tensors of one element whose values are known, of which there is no gradient; None if there are none.
     """
     bound = _bound(function, error, args, kwargs)
     if bound is None:
         return None
-    changed = False
-    anything = dict.fromkeys(_anything(function), False) if _of_tensors(error) else {}
-    for name, integer in {**anything, **_numeric(function)}.items():
-        value = bound.arguments.get(name)
-        items = [*_within(value)]
-        made = [_number(x, integer) for x in items]
-        if any(a is not b for a, b in zip(made, items, strict=True)):
-            bound.arguments[name] = made if type(value) is list else tuple(made) if type(value) is tuple else made[0]
+    changed, found = False, kinds(function)
+    for name, value in bound.arguments.items():
+        made = _numbers(value, _DTYPES.get(found[name].number, ""))
+        if made is not value:
+            bound.arguments[name] = made
             changed = True
     return (bound.args, bound.kwargs) if changed else None
 
 
 def refuse_unknown(
-    function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any], name: str = ""
 ) -> None:
-    """Raise TraceTypeError, by the name of the argument, in place of an exception that a tensor whose value only the run tells
-    has caused where the function takes numbers only.
+    """Raise TraceTypeError, by the name of the argument, in place of an exception that has ended a call in which a tensor whose
+    value only the run tells stands where the function takes nothing but numbers. `name` is what users know the function by, if
+    not its own.
     """
     bound = _bound(function, error, args, kwargs)
-    if bound is None or not _asks(error) or place(error.__traceback__) is not None:
+    if bound is None or place(error.__traceback__) is not None:
         return
-    numeric = _numeric(function)
-    anything = _anything(function) if _of_tensors(error) else set()
-    for name, value in bound.arguments.items():
-        unknown = next((x for x in _within(value) if _is_unknown(x)), None)
-        # What may be anything is a number too, if its value was asked for.
-        if unknown is not None and (name in numeric or (name in anything and not unknown.shape)):
+    found = kinds(function)
+    for parameter, value in bound.arguments.items():
+        unknown = next((x for x in _within(value) if _is_unknown(x)), None) if found[parameter].number else None
+        if unknown is not None:
             raise TraceTypeError(
-                f"{function.__name__.strip('_')}: {name} must be known while the Cell is compiled;"
+                f"{name or function.__name__.strip('_')}: {parameter} must be known while the Cell is compiled;"
                 f" it is a tensor {unknown.tensor_type}, whose value only the run tells",
                 code=error.code if isinstance(error, TraceError) else "GC120",
                 loc=user_loc(),
@@ -79,8 +60,8 @@ def refuse_unknown(
 def _bound(
     function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> inspect.BoundArguments | None:
-    """The arguments by name, where the exception may be one of a tensor in the place of a number."""
-    if not isinstance(error, (TypeError, ValueError, TraceError)):
+    """The arguments by name, where they may be to blame."""
+    if isinstance(error, (RecursionError, MemoryError)):
         return None
     try:
         return inspect.signature(function).bind(*args, **kwargs)
@@ -88,55 +69,39 @@ def _bound(
         return None
 
 
-@functools.cache
-def _numeric(function: Callable[..., Any]) -> dict[str, bool]:
-    """By the names of parameters that are numbers by their annotation or default: whether they are integers."""
-    found = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        kinds = _kinds(function, name)
-        if kinds <= _NUMBERS and kinds != {"None"}:
-            found[name] = kinds <= _INTEGERS
-        elif kinds == {"Any"} and type(parameter.default) in (int, float):
-            found[name] = False
-    return found
+def _numbers(value: Any, dtypes: str) -> Any:
+    """A value, or what a tuple or list holds, with numbers for tensors of these dtypes and for NumPy's numbers; the very same
+    where nothing changes.
+    """
+    if type(value) not in (tuple, list):
+        return _number(value, dtypes)
+    made = [_numbers(x, dtypes) for x in value]
+    return value if all(a is b for a, b in zip(made, value, strict=True)) else type(value)(made)
 
 
-@functools.cache
-def _anything(function: Callable[..., Any]) -> set[str]:
-    """The names of parameters that may be anything by their annotation."""
-    return {name for name in inspect.signature(function).parameters if _kinds(function, name) == {"Any"}}
-
-
-def _kinds(function: Callable[..., Any], name: str) -> set[str]:
-    """What the annotation of a parameter allows."""
-    return set(str(inspect.signature(function).parameters[name].annotation).split(" | "))
-
-
-def _number(x: Any, integer: bool) -> Any:
-    """The number that a tensor holds; anything else as it is."""
-    if not _is_tensor(x) or _is_unknown(x) or x.shape != ():
+def _number(x: Any, dtypes: str) -> Any:
+    """The number that a tensor, or an object of NumPy's, holds; anything else as it is."""
+    if is_numpys(x, "generic", "ndarray"):
+        return x.item() if x.shape == () and x.dtype.kind in "biuf" else x
+    if not dtypes or not _is_traceable(x) or x.shape not in ((), (1,)):
         return x
-    kind = x.tensor_type
-    return x.item() if kind.numpy.kind in "iu" or (kind.is_float and not integer) else x
-
-
-def _asks(error: Exception) -> bool:
-    """Whether an exception may be one of a tensor that is no number."""
-    return not isinstance(error, GraphcError) or _of_tensors(error) or "ensor" in error.message
-
-
-def _of_tensors(error: Exception) -> bool:
-    """Whether an exception says that it is one of a tensor that is no number."""
-    return isinstance(error, GraphcError) and (error.code in _ASKED or _GIVEN.search(error.message) is not None)
+    kind, array = x.tensor_type, dispatch.known_array(x)
+    letter = "f" if kind.is_float else kind.numpy.kind
+    return array.item() if array is not None and letter in dtypes else x
 
 
 def _within(value: Any) -> Iterator[Any]:
-    yield from value if type(value) in (tuple, list) else (value,)
+    if type(value) in (tuple, list):
+        for each in value:
+            yield from _within(each)
+    else:
+        yield value
 
 
-def _is_tensor(x: Any) -> bool:
-    return hasattr(type(x), "tensor_type") and hasattr(type(x), "_is_traced")
+def _is_traceable(x: Any) -> bool:
+    """Whether it is a tensor, and none of those that consist of several."""
+    return is_tensor(x) and hasattr(type(x), "_is_traced")
 
 
 def _is_unknown(x: Any) -> bool:
-    return _is_tensor(x) and (x._array is None or x._is_state())
+    return _is_traceable(x) and dispatch.known_array(x) is None

@@ -4,44 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, GraphcError, ShapeError, StepMemoryError, user_loc
 from graphc.frames import is_own
+from graphc.kinds import Kind, is_numpys, is_tensor, kinds
 from graphc.suggest import NOTHING, nearest_argument, question
 
 #: Nests are looked through so deep.
 _DEPTH = 4
 _TENSORS = "a tuple or list of Tensors"
 _ARRAY = "Tensor(array) makes a tensor of a NumPy array"
-#: How Python and NumPy name the type of what they can make nothing of.
-_NAMED = (
-    re.compile(r"'([\w.]+)' object"),
-    re.compile(r"not '?([\w.]+)'?$"),
-    re.compile(r"of type '([\w.]+)'"),
-    re.compile(r"instances of '([\w.]+)'"),
-    re.compile(r"instances of '[\w.]+' and '([\w.]+)'"),
-    re.compile(r"operand type\(s\) for [^:]+: '([\w.]+)'"),
-    re.compile(r"operand type\(s\) for [^:]+: '[\w.]+' and '([\w.]+)'"),
-    re.compile(r"bad operand type for [^:]+: '([\w.]+)'"),
-    re.compile(r"^Value after \* must be an iterable, not (\w+)$"),
-    re.compile(r"^expected number, got (\w+)$"),
-)
-#: What they say of a value without its type, and that type.
-_UNNAMED = (
-    (re.compile(r"invalid literal for int|could not convert string to float|ufunc '\w+' not supported"), str),
-    (
-        re.compile(r"values to unpack|scalar arguments expected|zip\(\) argument|truth value of an"),
-        (tuple, list, str, dict),
-    ),
-    (re.compile(r"setting an array element|inhomogeneous"), (tuple, list)),
-    (re.compile(r"too large to convert|cannot fit 'int'|int too (big|large)|cannot convert float"), (int, float)),
-)
-
-
-#: What NumPy says of an array.
-_OF_ARRAYS = re.compile(r"truth value of an|only .*arrays can be converted|operands could not be broadcast")
 #: What Python and NumPy say of sizes that no memory could hold.
 TOO_LARGE = re.compile(
     r"Maximum allowed (dimension|size) exceeded|array is too big|Python int too large|cannot fit 'int'|`pad_width` must be of"
@@ -52,7 +26,7 @@ def refuse_kind(
     function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any], name: str = ""
 ) -> None:
     """Raise ArgumentTypeError (GC100) in place of an exception that nobody expects, if an argument is of another kind than the
-    function's signature says, or of the type that the exception names; StepMemoryError for sizes beyond any memory, ShapeError
+    function's annotations say, or is unusual where they leave that open; StepMemoryError for sizes beyond any memory, ShapeError
     where a shape has ended too early. `name` is what users know the function by, if not its own.
     """
     if isinstance(error, TypeError):
@@ -67,10 +41,14 @@ def refuse_kind(
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return
-    for parameter, value in given.items():
+    primitive: Any = given.get("self")
+    made_with = {n: vars(primitive)[n] for n in getattr(primitive, "attributes", ()) if n in vars(primitive)}
+    found = {**(kinds(primitive.function) if made_with else {}), **kinds(function)}
+    for parameter, value in {**given, **made_with}.items():
         if parameter == "self":
             continue
-        wanted = _other_kind(signature.parameters[parameter].annotation, value)
+        kind = found.get(parameter, Kind())
+        wanted = kind.words if kind.lacks(value) else ""
         if not wanted and isinstance(error, AttributeError):
             items = value if isinstance(value, (tuple, list)) else ()
             wanted = "a Tensor" if error.obj is value else "Tensors" if any(x is error.obj for x in items) else ""
@@ -79,12 +57,19 @@ def refuse_kind(
             raise ArgumentTypeError(
                 f"{name}: {parameter} must be {wanted}, got {_shown(value, wanted)}",
                 loc=user_loc(),
-                help=NOTHING if value is None else _ARRAY if _is_numpys(value, "ndarray") else None,
+                help=NOTHING if value is None else _ARRAY if is_numpys(value, "ndarray") else None,
             ) from None
-    types = ", ".join(str(x.tensor_type) for x in given.values() if _is_tensor(x))
+    types = ", ".join(str(x.tensor_type) for x in given.values() if is_tensor(x))
     if isinstance(error, IndexError) and types:
         raise ShapeError(f"{name} of {types}: an axis is needed that is not there", loc=user_loc()) from None
-    _refuse_blamed(name, error, signature, given)
+    left_open = {
+        k: v
+        for k, v in {**given, **made_with}.items()
+        if k != "self"
+        and not found.get(k, Kind()).words
+        and v is not getattr(signature.parameters.get(k), "default", Ellipsis)
+    }
+    _refuse_unusual(name, error, left_open)
 
 
 def without_annotations(signature: inspect.Signature) -> inspect.Signature:
@@ -117,98 +102,39 @@ def _shown(value: Any, wanted: str) -> str:
     """The type of a value; of a tuple or list where one of others was wanted, the type of what it should not hold."""
     kind = type(value).__name__
     if isinstance(value, (tuple, list)) and wanted == _TENSORS:
-        return f"a {kind} with {next(type(x).__name__ for x in value if not _is_tensor(x))}"
+        return f"a {kind} with {next(type(x).__name__ for x in value if not is_tensor(x))}"
     return kind
 
 
-def _refuse_blamed(name: str, error: Exception, signature: inspect.Signature, given: dict[str, Any]) -> None:
-    """Refuse the argument that an exception speaks of: the first that differs from its default and is, or holds, such a value."""
-    text = str(error).partition("\n")[0]
-    primitive = given.get("self")
-    attributes = {n: vars(primitive)[n] for n in getattr(primitive, "attributes", ()) if n in vars(primitive)}
-    for parameter, value in {**given, **attributes}.items():
-        known = signature.parameters.get(parameter)
-        if parameter == "self" or (known is not None and value is known.default):
-            continue
-        blamed = next((x for x in _within(value) if _spoken_of(x, error, text)), inspect.Parameter.empty)
-        if blamed is not inspect.Parameter.empty:
-            raise ArgumentTypeError(
-                f"{name}: {parameter} {_holds(value, blamed)}, of which nothing can be made: {text}",
-                loc=user_loc(),
-                help=_ARRAY if _is_numpys(blamed, "ndarray") else None,
-            ) from None
+def _refuse_unusual(name: str, error: Exception, left_open: dict[str, Any]) -> None:
+    """Refuse one of the arguments of which annotations do not say what they may be: the first that is, or holds, something
+    unusual, else one that is a number or a text.
+    """
+    for usual in (_USUAL, (bool, type(None))):
+        for parameter, value in left_open.items():
+            odd = next((x for x in _within(value) if not (is_tensor(x) or isinstance(x, usual))), Ellipsis)
+            if odd is not Ellipsis or value is Ellipsis:
+                raise ArgumentTypeError(
+                    f"{name}: {parameter} {_holds(value, odd)}, of which nothing can be made: {str(error).partition(chr(10))[0]}",
+                    loc=user_loc(),
+                    help=_ARRAY if is_numpys(odd, "ndarray") else None,
+                ) from None
+
+
+#: What arguments are, and tuples and lists of it.
+_USUAL = (bool, int, float, str, type(None))
 
 
 def _within(value: Any) -> Iterator[Any]:
-    """A value, and what it holds, level by level."""
+    """A value, or what it holds, level by level."""
     level = [value]
     for _ in range(_DEPTH):
-        yield from level
-        nests = [x for x in level if isinstance(x, (tuple, list, dict))]
-        level = [item for nest in nests for item in (nest.values() if isinstance(nest, dict) else nest)]
+        yield from (x for x in level if not isinstance(x, (tuple, list)))
+        level = [item for nest in level if isinstance(nest, (tuple, list)) for item in nest]
 
 
-def _spoken_of(value: Any, error: Exception, text: str) -> bool:
-    if isinstance(error, AttributeError):
-        return error.obj is value
-    if not isinstance(error, (TypeError, ValueError, OverflowError)):
-        return False
-    names = {found[1].rpartition(".")[2] for pattern in _NAMED if (found := pattern.search(text))}
-    kinds = tuple(kind for pattern, kind in _UNNAMED if pattern.search(text))
-    if _OF_ARRAYS.search(text) and _is_numpys(value, "ndarray"):
-        return True
-    return type(value).__name__ in names or (isinstance(value, kinds) and not isinstance(value, bool))
-
-
-def _holds(value: Any, blamed: Any) -> str:
-    return f"{'is' if blamed is value else 'holds'} {type(blamed).__name__}"
-
-
-def _is_tensor(value: Any) -> bool:
-    return hasattr(value, "tensor_type")
-
-
-def _is_numpys(value: Any, kind: str) -> bool:
-    """Whether a value is of a class of NumPy's, which is not loaded for it."""
-    return any(each.__module__ == "numpy" and each.__name__ == kind for each in type(value).__mro__)
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) or _is_numpys(value, "integer")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) or _is_numpys(value, "number")
-
-
-#: What annotations of parameters say, as a test and in words.
-_ANNOTATED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "Tensor": (_is_tensor, "a Tensor"),
-    "Sequence[Tensor]": (
-        lambda value: isinstance(value, Sequence) and not isinstance(value, str) and all(map(_is_tensor, value)),
-        _TENSORS,
-    ),
-    "Callable[..., Any]": (callable, "a function"),
-    "Operand": (lambda value: _is_tensor(value) or _is_number(value), "a Tensor or a number"),
-    "bool": (lambda value: isinstance(value, bool), "a bool"),
-    "int": (_is_int, "an int"),
-    "float": (_is_number, "a number"),
-    "str": (lambda value: isinstance(value, str), "a str"),
-    "Sequence[int]": (
-        lambda value: isinstance(value, Sequence) and all(map(_is_int, value)),
-        "a tuple or list of ints",
-    ),
-    "None": (lambda value: value is None, "None"),
-}
-_SHORT = {"Axis": "int | Sequence[int] | None"}
-
-
-def _other_kind(annotation: Any, value: Any) -> str:
-    """In words what an annotation wants, if the value is something else; "" where it is not, or where that is not known."""
-    kinds = _SHORT.get(annotation, annotation).split(" | ") if isinstance(annotation, str) else []
-    if not kinds or any(kind not in _ANNOTATED or _ANNOTATED[kind][0](value) for kind in kinds):
-        return ""
-    return " or ".join(_ANNOTATED[kind][1] for kind in kinds)
+def _holds(value: Any, odd: Any) -> str:
+    return f"{'is' if odd is value else 'holds'} {type(odd).__name__}"
 
 
 def _without_self(what: str) -> str:

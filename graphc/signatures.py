@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.frames import clean
+from graphc.numeric import refuse_unknown, with_numbers
 from graphc.refused import refuse_kind
 
 P = ParamSpec("P")
@@ -60,7 +61,8 @@ def accepting(member: Any, module: str) -> Any:
 
 def wrapper(function: Callable[P, R], owner: str = "") -> Callable[P, R]:
     """A function that refuses other arguments than those of its signature (ArgumentTypeError, GC100); what it raises has the
-    user's frames alone. owner: of a constructor, the name of its class.
+    user's frames alone. owner: of a constructor, the name of its class; where it takes numbers, tensors and NumPy's numbers whose
+    values are known count as such.
     """
 
     @functools.wraps(function)
@@ -69,7 +71,12 @@ def wrapper(function: Callable[P, R], owner: str = "") -> Callable[P, R]:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                refuse_kind(function, error, args, kwargs, owner and _known_as(owner, args[0]))
+                known = with_numbers(function, error, args, kwargs) if owner else None
+                if known is not None:
+                    return call(*known[0], **known[1])
+                name = owner and _known_as(owner, args[0])
+                refuse_unknown(function, error, args, kwargs, name)
+                refuse_kind(function, error, args, kwargs, name)
                 raise
         except Exception as error:
             if dispatch.recorder.get() is None:

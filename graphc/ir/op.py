@@ -268,7 +268,7 @@ _PLAIN_KINDS = frozenset((int, float, bool, str, type(None)))
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim):
         return value.item()
     return tuple(map(_plain, value)) if type(value) in (tuple, list) else value
 

@@ -78,7 +78,7 @@ from graphc.ops import (
     xlogy,
 )
 from graphc.ops.functional.arithmetic import added, subtract
-from graphc.ops.functional.core import as_float
+from graphc.ops.functional.core import Operand, as_float
 from graphc.ops.tensor.tensor import Tensor
 
 clip, fix = clamp, trunc
@@ -131,12 +131,12 @@ def pow(input: Any, exponent: Any) -> Tensor:
     return ops.pow(input, exponent)
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def add(input: Any, other: Any, *, alpha: Operand = 1) -> Tensor:
     """input + alpha * other."""
     return added(input, other, alpha=alpha)
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def sub(input: Any, other: Any, *, alpha: Operand = 1) -> Tensor:
     """input - alpha * other."""
     return subtract(input, other, alpha=alpha)
 

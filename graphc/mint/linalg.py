@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
 from graphc.failures import doors
+from graphc.ops.functional.core import Axis
 from graphc.ops.tensor.autocast import mark
 from graphc.ops.tensor.tensor import Tensor
 
@@ -15,7 +17,9 @@ def inv(input: Tensor) -> Tensor:
     return ops.inverse(input)
 
 
-def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def vector_norm(
+    x: Tensor, ord: float | str | None = 2, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """(sum of |x|**ord)**(1 / ord) along axes, by default over all elements; inf and -inf the greatest and least, 0 how many
     are not zero.
     """
@@ -23,13 +27,20 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 
 
 def matrix_norm(
-    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+    A: Tensor,
+    ord: float | str | None = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
 ) -> Tensor:
     """The norm of matrices in two axes: "fro", "nuc", and 1, -1, 2, -2, inf or -inf."""
     return ops.matrix_norm(A, ord, dim, keepdim, dtype=dtype)
 
 
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def norm(
+    A: Tensor, ord: float | str | None = None, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """`vector_norm` for one axis, and of all elements without ord and dim; `matrix_norm` for two."""
     return ops.norm(A, ord, dim, keepdim, dtype=dtype)
 

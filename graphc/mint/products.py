@@ -8,6 +8,7 @@ from typing import Any
 from graphc import ops
 from graphc.arguments import only, refusal
 from graphc.ops import addmm, dot, einsum, inverse, mm
+from graphc.ops.functional.core import Axis, Operand
 from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.index import write
 from graphc.ops.functional.norms import only_floats
@@ -17,25 +18,25 @@ from graphc.ops.tensor.tensor import Tensor
 _MODES = "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"
 
 
-def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Operand = 1, alpha: Operand = 1) -> Tensor:
     """input, holding beta * what it held + alpha * the outer product of vec1 and vec2."""
     write(input, ..., ops.addr(input, vec1, vec2, beta=beta, alpha=alpha))
     return input
 
 
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Operand = 1, alpha: Operand = 1) -> Tensor:
     """beta * input + alpha * mat @ vec."""
     return ops.addmv(input, mat, vec, beta=beta, alpha=alpha)
 
 
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Operand = 1, alpha: Operand = 1) -> Tensor:
     """beta input + alpha times the sum of the products of the batch, in the dtype of input."""
     require_rank("addbmm", "batch1", batch1, 3)
     require_rank("addbmm", "batch2", batch2, 3)
     return ops.cast(ops.addbmm(input, batch1, batch2, beta=beta, alpha=alpha), input.dtype)
 
 
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Operand = 1, alpha: Operand = 1) -> Tensor:
     """beta * input + alpha * batch1 @ batch2, of batches of matrices."""
     require_rank("baddbmm", "batch1", batch1, 3)
     require_rank("baddbmm", "batch2", batch2, 3)
@@ -72,7 +73,9 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return ops.dot(input, other)
 
 
-def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def norm(
+    input: Tensor, p: float | str | None = "fro", dim: Axis = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """(sum of |x|**p)**(1 / p) along axes, by default over all elements; "fro" is 2, inf and -inf the greatest and least."""
     chosen = 2.0 if p == "fro" else p
     if isinstance(chosen, str):

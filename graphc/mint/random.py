@@ -8,6 +8,7 @@ from typing import Any
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.ops.functional.core import Extents, Ints, Operand
 from graphc.ops.functional.random import integers_from, normal_from, uniform_from
 from graphc.ops.functional.sampling import multinomial_from
 from graphc.ops.functional.shapes import as_shape
@@ -30,13 +31,13 @@ def _size(owner: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(as_shape(size[0]))
 
 
-def rand(*size: Any, generator: Any = None, dtype: Any = None, device: str | None = None) -> Tensor:
+def rand(*size: Ints, generator: Any = None, dtype: Any = None, device: str | None = None) -> Tensor:
     """Uniform numbers from 0 up to 1, float32 by default."""
     only("rand", "device", device, None, "CPU")
     return ops.cast(uniform_from(stream("rand", generator), _size("rand", size)), "float32" if dtype is None else dtype)
 
 
-def randn(*size: Any, generator: Any = None, dtype: Any = None, device: str | None = None) -> Tensor:
+def randn(*size: Ints, generator: Any = None, dtype: Any = None, device: str | None = None) -> Tensor:
     """Standard normal numbers, float32 by default."""
     only("randn", "device", device, None, "CPU")
     return ops.cast(
@@ -90,7 +91,7 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = "int64") -> Tensor:
     return ops.cast(ops.argsort(uniform_from(stream("randperm", generator), (n,))), dtype)
 
 
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, generator: Any = None) -> Tensor:
+def normal(mean: Operand = 0.0, std: Operand = 1.0, size: Extents = None, generator: Any = None) -> Tensor:
     """Normal numbers, float32: one for each mean and deviation where these are tensors, else `size` of them."""
     shape = [x.shape for x in (mean, std) if isinstance(x, Tensor)]
     if bool(shape) == (size is not None):

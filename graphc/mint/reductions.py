@@ -76,12 +76,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return ops.cast(counted, "int64") if weights is None else counted
 
 
-def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
     """The greatest of all; along an axis (values, int64 indices); of two tensors `maximum`."""
     return _extreme(ops.max, ops.maximum, input, dim, keepdim)
 
 
-def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+def min(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
     """The least of all; along an axis (values, int64 indices); of two tensors `minimum`."""
     return _extreme(ops.min, ops.minimum, input, dim, keepdim)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import eye, hstack, masked_select, ravel, t, tril, triu
+from graphc.ops.functional.core import Axis, Ints, Number, Operand, Real, Shape
 from graphc.ops.functional.distinct import unique_sorted
 from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.index import added_at
@@ -16,27 +18,27 @@ from graphc.ops.tensor.tensor import Tensor
 # ---- making
 
 
-def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
+def arange(start: Real = 0, end: Real | None = None, step: Real = 1, *, dtype: Any = None) -> Tensor:
     """Numbers from start, step by step, below end; one argument alone is end. int64, or float32 if one of them is a float."""
     return ops.arange(start, end, step, dtype=dtype)
 
 
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
+def linspace(start: Operand, end: Operand, steps: int, *, dtype: Any = None) -> Tensor:
     """`steps` numbers at equal distances from start to end, float32 by default."""
     return ops.linspace(start, end, steps, dtype="float32" if dtype is None else dtype)
 
 
-def zeros(size: Any, *, dtype: Any = None) -> Tensor:
+def zeros(size: Shape, *, dtype: Any = None) -> Tensor:
     """Zeros in a shape, float32 by default."""
     return ops.zeros(size, "float32" if dtype is None else dtype)
 
 
-def ones(size: Any, *, dtype: Any = None) -> Tensor:
+def ones(size: Shape, *, dtype: Any = None) -> Tensor:
     """Ones in a shape, float32 by default."""
     return ops.ones(size, "float32" if dtype is None else dtype)
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
+def full(size: Shape, fill_value: Operand, *, dtype: Any = None) -> Tensor:
     """One value in a shape."""
     return ops.full(size, fill_value, dtype=dtype)
 
@@ -51,7 +53,7 @@ def ones_like(input: Tensor, *, dtype: Any = None) -> Tensor:
     return ops.ones_like(input, dtype=dtype)
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None) -> Tensor:
+def full_like(input: Tensor, fill_value: Operand, *, dtype: Any = None) -> Tensor:
     """One value in the shape of a tensor."""
     return ops.full_like(input, fill_value, dtype=dtype)
 
@@ -114,7 +116,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return pieces if input.shape[dim] else pieces * chunks
 
 
-def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: Ints, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of one size along an axis, the last one smaller, or of the sizes in a list."""
     return ops.split(tensor, split_size_or_sections, dim)
 
@@ -125,17 +127,16 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return parts
 
 
-def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """`length` slices from `start` on along an axis."""
     return ops.narrow(input, dim, start, length)
 
 
-def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """Slice `index` along an axis, without the axis."""
-    if isinstance(index, bool) or not isinstance(index, int):
-        raise ArgumentTypeError(f"select: index must be an int, got {type(index).__name__}", loc=user_loc())
-    place = input.shape[dim] + index if index < 0 else index
-    return ops.squeeze(ops.narrow(input, dim, place, 1), dim)
+def select(input: Tensor, dim: int, index: int | Tensor) -> Tensor:
+    """Slice `index`, which may be a tensor of one element, along an axis, without the axis."""
+    if isinstance(index, bool) or not isinstance(index, (int, Tensor)):
+        raise ArgumentTypeError(f"select: index must be an int or a Tensor, got {type(index).__name__}", loc=user_loc())
+    return ops.squeeze(ops.narrow(input, dim, index, 1), dim)
 
 
 # ---- reordering
@@ -146,17 +147,17 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return ops.flatten(input, start_dim=start_dim, end_dim=end_dim)
 
 
-def reshape(input: Tensor, shape: Any) -> Tensor:
+def reshape(input: Tensor, shape: Ints) -> Tensor:
     """The same elements in another shape; one length may be -1."""
     return ops.reshape(input, shape)
 
 
-def broadcast_to(input: Tensor, shape: Any) -> Tensor:
+def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
     """Repeated along new axes and those of length 1; -1 keeps a length."""
     return ops.broadcast_to(input, shape)
 
 
-def permute(input: Tensor, dims: Any) -> Tensor:
+def permute(input: Tensor, dims: Ints) -> Tensor:
     """The axes in another order."""
     return ops.permute(input, dims)
 
@@ -171,7 +172,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return ops.swapaxes(input, axis0, axis1)
 
 
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Axis = None) -> Tensor:
     """Without axes of length 1: all, or those that are named; a named one that is longer stays."""
     if dim is None:
         return ops.squeeze(input)
@@ -185,22 +186,24 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return ops.unsqueeze(input, dim)
 
 
-def flip(input: Tensor, dims: Any) -> Tensor:
+def flip(input: Tensor, dims: Ints) -> Tensor:
     """Backwards along axes."""
     return ops.flip(input, dims)
 
 
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+def roll(input: Tensor, shifts: Ints, dims: Ints | None = None) -> Tensor:
     """Moved along axes; what leaves at one end comes in at the other. Without axes as if there were only one."""
     return ops.roll(input, shifts, dims)
 
 
-def tile(input: Tensor, dims: Any) -> Tensor:
+def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Repeated as a whole along each axis."""
     return ops.tile(input, dims)
 
 
-def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+def repeat_interleave(
+    input: Tensor, repeats: Shape, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     """Each element, or slice along an axis, repeated. output_size, the length that this gives, is checked."""
     made = ops.repeat_interleave(
         ops.reshape(input, (-1,)) if dim is None else input, repeats, 0 if dim is None else dim
@@ -235,7 +238,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return ops.index_select(input, dim, index)
 
 
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """input with alpha * source added to the slices along an axis that index, a vector, names; repeated ones add up."""
     return added_at(input, index, source if alpha == 1 else source * alpha, dim)
 

@@ -16,7 +16,7 @@ from graphc.numpy.histograms import searchsorted
 from graphc.numpy.shapes import concatenate
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.core import Axis, Operand, cast_to
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -50,7 +50,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     return concatenate([*ends(to_begin), diff(ops.ravel(x)), *ends(to_end)])
 
 
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """Slopes by differences of the neighbours on both sides, at the ends of one: float32, of float64 float64.
 
     varargs: the distance of neighbours, one number for all axes or one each; 1 by default. A list if there are several axes.
@@ -86,7 +86,7 @@ def _slope(x: Tensor, at: int, step: Any) -> Tensor:
     return ops.div(ops.concat(parts, at), cast_to(distance, x.tensor_type.dtype))
 
 
-def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
+def trapz(y: Any, x: Any = None, dx: Operand = 1.0, axis: int = -1) -> Tensor:
     """The integral over an axis by the trapezoidal rule, at distances dx or places x; in float32, halves in their own dtype."""
     given = tensor("trapz", y, "y")
     given = given if given.tensor_type.dtype in ("float16", "bfloat16") else cast_to(given, "float32")

@@ -17,7 +17,7 @@ from graphc.numpy.convert import one_of, promoted, sizes, tensor, tensors
 from graphc.numpy.elementwise import maximum, minimum
 from graphc.numpy.shapes import broadcast_arrays, stack
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.core import Extents, Ints, cast_to
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- by conditions
@@ -111,7 +111,7 @@ def choose(a: Any, choices: Any, mode: str = "clip") -> Tensor:
     return number.choose(made, mode)
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+def unravel_index(indices: Any, shape: Extents, order: str = "C") -> Any:
     """The places along each axis of a shape that flat places mean; those beyond the ends are the first and the last.
 
     order: "C" if the last axis runs fastest, "F" if the first does.
@@ -133,7 +133,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     return tuple(made[::-1] if order == "C" else made)
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: str = "C") -> Tensor:
+def ravel_multi_index(multi_index: Any, dims: Ints, mode: str = "clip", order: str = "C") -> Tensor:
     """float32, as in MindSpore: the flat places that places along each axis of a shape mean.
 
     mode: "clip" takes the ends for places beyond them, "wrap" counts on from the other end; ArgumentValueError GC112 for
@@ -174,7 +174,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     return ops.moveaxis(shaped, tuple(range(lead, lead + new)), tuple(range(at, at + new))) if new else shaped
 
 
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Tensor:
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Ints) -> Tensor:
     """func(x, axis=axis) for each axis in turn; an axis that it takes away comes back with size 1."""
     x = tensor("apply_over_axes", a, "a")
     made = x

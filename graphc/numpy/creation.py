@@ -12,7 +12,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.numpy.convert import common, count, flag, integer, name_of, result, sizes, tensor, tensors
 from graphc.numpy.shapes import broadcast_arrays
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.core import Extents, Real, cast_to
 from graphc.ops.tensor.dtype import BY_NAME, DType
 from graphc.ops.tensor.tensor import Tensor
 
@@ -68,42 +68,42 @@ def asfarray(a: Any, dtype: Any = FLOAT) -> Tensor:
 # ---- filled
 
 
-def ones(shape: Any, dtype: Any = FLOAT) -> Tensor:
+def ones(shape: Extents, dtype: Any = FLOAT) -> Tensor:
     """Ones."""
     return ops.fill(name_of(dtype), sizes("ones", shape), 1)
 
 
-def zeros(shape: Any, dtype: Any = FLOAT) -> Tensor:
+def zeros(shape: Extents, dtype: Any = FLOAT) -> Tensor:
     """Zeros."""
     return ops.fill(name_of(dtype), sizes("zeros", shape), 0)
 
 
-def empty(shape: Any, dtype: Any = FLOAT) -> Tensor:
+def empty(shape: Extents, dtype: Any = FLOAT) -> Tensor:
     """Zeros, as in MindSpore: a tensor has no contents that are not known."""
     return ops.fill(name_of(dtype), sizes("empty", shape), 0)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+def full(shape: Extents, fill_value: Any, dtype: Any = None) -> Tensor:
     """fill_value, broadcast to a shape, in its own dtype unless one is given."""
     return ops.broadcast_to(asarray(fill_value, dtype), sizes("full", shape))
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
+def ones_like(a: Any, dtype: Any = None, shape: Extents = None) -> Tensor:
     """Ones in the shape and dtype of an array-like, or in others."""
     return ops.fill(*_like("ones_like", a, dtype, shape), 1)
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
+def zeros_like(a: Any, dtype: Any = None, shape: Extents = None) -> Tensor:
     """Zeros in the shape and dtype of an array-like, or in others."""
     return ops.fill(*_like("zeros_like", a, dtype, shape), 0)
 
 
-def empty_like(prototype: Any, dtype: Any = None, shape: Any = None) -> Tensor:
+def empty_like(prototype: Any, dtype: Any = None, shape: Extents = None) -> Tensor:
     """Zeros in the shape and dtype of an array-like, or in others."""
     return ops.fill(*_like("empty_like", prototype, dtype, shape), 0)
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Tensor:
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Extents = None) -> Tensor:
     """fill_value in the shape and dtype of an array-like, or in others; see `full`."""
     wanted, size = _like("full_like", a, dtype, shape)
     return full(size, fill_value, wanted)
@@ -127,7 +127,7 @@ def _known(owner: str, name: str, value: Any) -> Any:
     return value
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
+def arange(start: Real, stop: Real | None = None, step: Real | None = None, dtype: Any = None) -> Tensor:
     """start, start + step, ... before stop; from 0 to start without a stop. int32, or float32 if a float is among them.
 
     Computed in float32, as in MindSpore. ArgumentValueError if that leaves nothing.

@@ -10,12 +10,12 @@ from graphc import ops
 from graphc.numpy.convert import flag, promoted, tensor, tensors
 from graphc.numpy.elementwise import equal
 from graphc.ops.declared.rules import normalize_axes
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.core import Axis, Operand, cast_to
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.tensor.tensor import Tensor
 
 
-def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+def isclose(a: Any, b: Any, rtol: Operand = 1e-05, atol: Operand = 1e-08, equal_nan: bool = False) -> Tensor:
     """|a - b| <= atol + rtol |b|, or both the same infinity, or both NaN if `equal_nan`."""
     x, y = promoted(*tensors("isclose", a, b))
     if x.tensor_type.dtype == "bool":
@@ -44,7 +44,7 @@ def array_equiv(a1: Any, a2: Any) -> Tensor:
     return ops.reduce_all(equal(x, y))
 
 
-def sometrue(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def sometrue(a: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """bool: whether an element over axes is neither 0 nor False."""
     x = tensor("sometrue", a, "a")
     return ops.reduce_any(x, normalize_axes("sometrue", axis, x.ndim), bool(keepdims))

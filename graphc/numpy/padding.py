@@ -15,7 +15,7 @@ from graphc.numpy.convert import one_of, tensor
 from graphc.numpy.creation import linspace
 from graphc.numpy.reductions import amax, amin, mean
 from graphc.numpy.shapes import concatenate, tile
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.core import Extents, cast_to
 from graphc.ops.functional.padding import continued
 from graphc.ops.tensor.tensor import Tensor
 
@@ -29,7 +29,7 @@ _MODES = ("constant", "empty", "linear_ramp", *_REPEATED, *_STATISTICS)
 
 def pad(
     arr: Any,
-    pad_width: Any,
+    pad_width: Extents,
     mode: Any = "constant",
     stat_length: Any = None,
     constant_values: Any = 0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
@@ -11,7 +12,7 @@ from graphc.numpy.creation import diag
 from graphc.numpy.elementwise import clip
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.core import Axis, cast_to
 from graphc.ops.functional.products import matmul as _matmul
 from graphc.ops.tensor.tensor import Tensor
 
@@ -42,7 +43,7 @@ def matmul(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
     return result(_matmul(a, b), dtype)
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
+def tensordot(a: Any, b: Any, axes: int | Sequence[int | Sequence[int]] = 2) -> Tensor:
     """Products summed over the last n axes of a and the first n of b, or over the given pair of lists of axes."""
     x, y = _pair("tensordot", a, b)
     return ops.mul(x, y) if axes == 0 and not (x.ndim and y.ndim) else ops.tensor_dot(x, y, axes)
@@ -126,7 +127,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 _ORDERS = (None, "fro", "nuc")
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
+def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The norm of vectors, over one axis, or of matrices, over two; of integers in float32.
 
     ord: None, the root of the sum of squares; of vectors a number, (sum |x|^ord)^(1/ord), or +-inf, or 0 for the count of what

@@ -8,6 +8,7 @@ from graphc import ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.numpy.convert import integer, name_of, sizes
 from graphc.numpy.creation import FLOAT, INT
+from graphc.ops.functional.core import Extents
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -21,7 +22,7 @@ def randn(*shape: Any, dtype: Any = FLOAT) -> Tensor:
     return ops.randn(*_shape("randn", shape), dtype=_one_of("randn", dtype, "float"))
 
 
-def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: Any = INT) -> Tensor:
+def randint(minval: int, maxval: int | None = None, shape: Extents = None, dtype: Any = INT) -> Tensor:
     """Integers from minval up to, but without, maxval, or from 0 up to minval; of shape (1,) by default.
 
     ArgumentValueError unless there are such integers.

@@ -12,7 +12,7 @@ from graphc.ir.types import FLOATS
 from graphc.numpy.convert import common, elements, floats, name_of, promoted, result, tensor
 from graphc.ops.declared.rules import broadcast_shapes, normalize_axes, reduced_shape
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.core import Axis, cast_to
 from graphc.ops.functional.extrema import place
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Tensor
@@ -20,7 +20,7 @@ from graphc.ops.tensor.tensor import Tensor
 # ---- sums and means
 
 
-def sum_(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None) -> Tensor:
+def sum_(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, initial: Any = None) -> Tensor:
     """The sum over axes plus `initial`, of integers and bools in int64 unless a dtype is given."""
     x = tensor("sum", a, "a")
     kept = normalize_axes("sum", axis, x.ndim)
@@ -41,7 +41,7 @@ def _scalar(owner: str, initial: Any) -> Tensor:
     return value
 
 
-def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Tensor:
+def mean(a: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None) -> Tensor:
     """The mean over axes in the dtype of a, of integers without its fraction, as in MindSpore; NaN of no elements."""
     x = tensor("mean", a, "a")
     return result(_mean(x, normalize_axes("mean", axis, x.ndim), bool(keepdims)), dtype)
@@ -58,18 +58,18 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     return cast_to(ops.truncate_div(total, elements(x, axes)), x.tensor_type.dtype)
 
 
-def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+def var(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Sum of squared deviations from the mean over axes, divided by count - ddof; of integers in float32."""
     given = tensor("var", x)
     return ops.var(given, normalize_axes("var", axis, given.ndim), ddof, bool(keepdims))
 
 
-def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+def std(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The root of `var`."""
     return ops.sqrt(var(x, axis, ddof, keepdims))
 
 
-def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False) -> Any:
+def average(x: Any, axis: Axis = None, weights: Any = None, returned: bool = False) -> Any:
     """The mean over axes, weighted if `weights` are given; with `returned` (mean, sum of the weights).
 
     weights: of the shape of x, or a vector along the one axis. Of integers without its fraction, as in MindSpore.
@@ -100,7 +100,7 @@ def _weights(x: Tensor, w: Tensor, axis: Any) -> Tensor:
     return ops.reshape(w, tuple(w.size if i == at else 1 for i in range(x.ndim)))
 
 
-def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def count_nonzero(x: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """int32: how many elements over axes are neither 0 nor False."""
     given = tensor("count_nonzero", x)
     return ops.count_nonzero(given, normalize_axes("count_nonzero", axis, given.ndim), bool(keepdims))
@@ -109,12 +109,12 @@ def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 # ---- extrema
 
 
-def amax(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
+def amax(a: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
     """The largest element over axes, and not less than `initial`. where: a tensor of bools, the elements that count."""
     return _extremum("amax", a, axis, keepdims, initial, where, True)
 
 
-def amin(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
+def amin(a: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
     """The smallest element over axes, and not more than `initial`. where: a tensor of bools, the elements that count."""
     return _extremum("amin", a, axis, keepdims, initial, where, False)
 
@@ -142,7 +142,7 @@ def _extremum(owner: str, a: Any, axis: Any, keepdims: Any, initial: Any, where:
     return made if bound is None else (ops.maximum if largest else ops.minimum)(made, bound)
 
 
-def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The largest minus the smallest element over axes."""
     given = tensor("ptp", x)
     return ops.sub(amax(given, axis, keepdims), amin(given, axis, keepdims))
@@ -198,7 +198,7 @@ def _without_nan(x: Tensor, value: float) -> Tensor:
     return ops.select(ops.isnan(x), ops.full_like(x, value), x) if x.tensor_type.is_float else x
 
 
-def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def nansum(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The sum of the elements that are not NaN, in the dtype of a; of bools whether one is True, as in MindSpore."""
     x = tensor("nansum", a, "a")
     made = ops.reduce_sum(_without_nan(x, 0.0), normalize_axes("nansum", axis, x.ndim), bool(keepdims))
@@ -210,13 +210,13 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     return cumsum(_without_nan(tensor("nancumsum", a, "a"), 0.0), axis, dtype)
 
 
-def nanmax(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def nanmax(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The largest element that is not NaN; where there is none, -2**63, as in MindSpore (of float16 minus infinity)."""
     x = tensor("nanmax", a, "a")
     return result(amax(_without_nan(x, -float(2**63)), axis, keepdims), dtype)
 
 
-def nanmin(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def nanmin(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The smallest element that is not NaN; where there is none, 2**63, as in MindSpore (of float16 infinity)."""
     x = tensor("nanmin", a, "a")
     return result(amin(_without_nan(x, float(2**63)), axis, keepdims), dtype)
@@ -228,7 +228,7 @@ def _known(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     return ops.reduce_sum(ops.select(ops.isnan(y), ops.zeros_like(y), ops.ones_like(y)), axes, keepdims)
 
 
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def nanmean(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The mean of the elements that are not NaN, in a float dtype if given, else float32 or the wider one of a; NaN of none.
 
     With another dtype it is MindSpore's: the sum in that dtype, divided in the one that it has together with a's, of integers
@@ -249,12 +249,12 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False)
     return ops.div(total, count) if kind in FLOATS else ops.truncate_div(total, count)
 
 
-def nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+def nanvar(a: Any, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The variance of the elements that are not NaN, their count less `ddof` as divisor; float32 by default."""
     return result(_nanvar("nanvar", a, axis, ddof, keepdims), "float32" if dtype is None else dtype)
 
 
-def nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+def nanstd(a: Any, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The root of `nanvar`."""
     return result(ops.sqrt(_nanvar("nanstd", a, axis, ddof, keepdims)), "float32" if dtype is None else dtype)
 

@@ -11,6 +11,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.numpy.convert import integer, promoted, tensor, tensors
 from graphc.ops.declared.rules import broadcast_shapes, normalize_axes
 from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import Axis, Ints
 from graphc.ops.functional.joining import repeat_interleave
 from graphc.ops.functional.shapes import whole_numbers
 from graphc.ops.tensor.tensor import Tensor
@@ -18,7 +19,7 @@ from graphc.ops.tensor.tensor import Tensor
 # ---- one tensor
 
 
-def reshape(x: Any, new_shape: Any) -> Tensor:
+def reshape(x: Any, new_shape: Ints) -> Tensor:
     """The same elements under another shape; one size may be -1."""
     return ops.reshape(tensor("reshape", x), new_shape)
 
@@ -28,12 +29,12 @@ def ravel(x: Any) -> Tensor:
     return ops.ravel(tensor("ravel", x))
 
 
-def transpose(a: Any, axes: Any = None) -> Tensor:
+def transpose(a: Any, axes: Axis = None) -> Tensor:
     """Axes in another order; reversed by default."""
     return ops.transpose(tensor("transpose", a, "a"), axes)
 
 
-def expand_dims(a: Any, axis: Any) -> Tensor:
+def expand_dims(a: Any, axis: Axis) -> Tensor:
     """a with new axes of size 1: a number, or a tuple or list of numbers of the result's axes."""
     x = tensor("expand_dims", a, "a")
     if isinstance(axis, int):
@@ -47,7 +48,7 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
     return x
 
 
-def squeeze(a: Any, axis: Any = None) -> Tensor:
+def squeeze(a: Any, axis: Axis = None) -> Tensor:
     """a without axes of size 1: all, or those of `axis`, which must be of that size."""
     x = tensor("squeeze", a, "a")
     axes = () if axis is None else normalize_axes("squeeze", tuple(axis) if isinstance(axis, list) else axis, x.ndim)
@@ -58,7 +59,7 @@ def squeeze(a: Any, axis: Any = None) -> Tensor:
     return ops.squeeze(x, axis)
 
 
-def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
+def moveaxis(a: Any, source: Ints, destination: Ints) -> Tensor:
     """Axes moved to other places; the others keep their order."""
     return ops.moveaxis(tensor("moveaxis", a, "a"), source, destination)
 
@@ -81,7 +82,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
     return ops.swapaxes(tensor("swapaxes", x), axis1, axis2)
 
 
-def flip(m: Any, axis: Any = None) -> Tensor:
+def flip(m: Any, axis: Axis = None) -> Tensor:
     """Axes in reverse order, all by default."""
     x = tensor("flip", m, "m")
     return ops.flip(x, normalize_axes("flip", axis, x.ndim))
@@ -97,7 +98,7 @@ def fliplr(m: Any) -> Tensor:
     return flip(m, 1)
 
 
-def rot90(a: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
+def rot90(a: Any, k: int = 1, axes: Axis = (0, 1)) -> Tensor:
     """The plane of two axes rotated k times by 90 degrees, from the first axis towards the second."""
     x = tensor("rot90", a, "a")
     if not isinstance(axes, (tuple, list)):
@@ -108,7 +109,7 @@ def rot90(a: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
     return ops.rot90(x, integer("rot90", "k", k), plane)
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
+def roll(a: Any, shift: Ints, axis: Axis = None) -> Tensor:
     """Elements moved along axes, those beyond the end coming in at the beginning; flattened without axes.
 
     shift, axis: numbers, or tuples of one length; one of them may be a single number for all of the other.
@@ -126,7 +127,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     return ops.roll(x, moves * (longer // len(moves)), axes * (longer // len(axes)))
 
 
-def broadcast_to(array: Any, shape: Any) -> Tensor:
+def broadcast_to(array: Any, shape: Sequence[int]) -> Tensor:
     """array repeated to a shape."""
     return ops.broadcast_to(tensor("broadcast_to", array, "array"), shape)
 
@@ -168,7 +169,7 @@ def _each(function: Callable[[Tensor], Tensor], given: Sequence[Tensor]) -> Any:
     return made[0] if len(made) == 1 else made
 
 
-def tile(a: Any, reps: Any) -> Tensor:
+def tile(a: Any, reps: Ints) -> Tensor:
     """a repeated as often as `reps` says along each axis; new axes in front where `reps` is longer."""
     x = tensor("tile", a, "a")
     times = whole_numbers("tile", "reps", reps)
@@ -180,7 +181,7 @@ def tile(a: Any, reps: Any) -> Tensor:
     return ops.tile(x, times)
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+def repeat(a: Any, repeats: Ints, axis: int | None = None) -> Tensor:
     """Every entry of an axis (of the flattened tensor by default) as often as `repeats` says: one number, or one each."""
     return repeat_interleave(tensor("repeat", a, "a"), repeats, axis)
 
@@ -277,27 +278,27 @@ def column_stack(tup: Any) -> Tensor:
 # ---- split
 
 
-def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def split(x: Any, indices_or_sections: Ints, axis: int = 0) -> Any:
     """Equal pieces of an axis, or pieces that end before the given places; none may be empty: ArgumentValueError."""
     return _split("split", x, indices_or_sections, axis)
 
 
-def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def array_split(x: Any, indices_or_sections: Ints, axis: int = 0) -> Any:
     """As `split`, but a number of pieces need not divide the axis: the first ones are larger by one."""
     return _split("array_split", x, indices_or_sections, axis)
 
 
-def hsplit(x: Any, indices_or_sections: Any) -> Any:
+def hsplit(x: Any, indices_or_sections: Ints) -> Any:
     """`split` along axis 1."""
     return _split("hsplit", x, indices_or_sections, 1)
 
 
-def vsplit(x: Any, indices_or_sections: Any) -> Any:
+def vsplit(x: Any, indices_or_sections: Ints) -> Any:
     """`split` along axis 0."""
     return _split("vsplit", x, indices_or_sections, 0)
 
 
-def dsplit(x: Any, indices_or_sections: Any) -> Any:
+def dsplit(x: Any, indices_or_sections: Ints) -> Any:
     """`split` along axis 2."""
     return _split("dsplit", x, indices_or_sections, 2)
 

@@ -350,7 +350,7 @@ def size_of(recorder: GraphRecorder, x: Tensor) -> int | None:
     counting = recorder.root.counting
     if counting is None or not counting.fixed or not isinstance(x, TracedTensor) or _why_not(recorder) is not None:
         return None
-    maker, value = _outermost(*x.handle)
+    maker, value = outermost(*x.handle)
     node = _maker(maker, value)
     if node is None or node.op.name != "ReduceSum" or maker.graph.type(node.inputs[0]).rank != len(node.attrs["axis"]):
         return None
@@ -407,15 +407,15 @@ def _counted(recorder: GraphRecorder, mask: Tensor) -> tuple[GraphRecorder, Node
     return None
 
 
-def _outermost(recorder: GraphRecorder, value: Value) -> tuple[GraphRecorder, Value]:
+def outermost(recorder: GraphRecorder, value: Value) -> tuple[GraphRecorder, Value]:
     """A value that a branch has from outside, as what it is there."""
     outer = next((o for o, inner in recorder.captures.items() if inner == value), None)
-    return (recorder, value) if outer is None or recorder.parent is None else _outermost(recorder.parent, outer)
+    return (recorder, value) if outer is None or recorder.parent is None else outermost(recorder.parent, outer)
 
 
 def _same(here: GraphRecorder, a: Value, there: GraphRecorder, b: Value) -> bool:
     """Whether two values, of a graph and of one around it, are made in the same way."""
-    left, known = [(_outermost(here, a), _outermost(there, b))], set()
+    left, known = [(outermost(here, a), outermost(there, b))], set()
     while left:
         pair = (mine, x), (other, y) = left.pop()
         if pair[0] == pair[1] or pair in known:
@@ -425,5 +425,5 @@ def _same(here: GraphRecorder, a: Value, there: GraphRecorder, b: Value) -> bool
         alike = one.op is two.op and x.slot == y.slot and one.attrs == two.attrs and one.after == two.after
         if not alike or one.op.effect or one.op.name in ("Input", "Param") or len(one.inputs) != len(two.inputs):
             return False
-        left += ((_outermost(mine, v), _outermost(other, w)) for v, w in zip(one.inputs, two.inputs, strict=True))
+        left += ((outermost(mine, v), outermost(other, w)) for v, w in zip(one.inputs, two.inputs, strict=True))
     return True

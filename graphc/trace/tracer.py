@@ -14,7 +14,7 @@ from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.trace import control, counted, custom, gradient, hooks, inplace, mixed, scans, stages, transforms
+from graphc.trace import control, counted, custom, gradient, hooks, inplace, known, mixed, scans, stages, transforms
 from graphc.trace.cells import CellCall, CellNames, refuse_arguments
 from graphc.trace.convert import converted
 from graphc.trace.mentioned import is_users
@@ -84,6 +84,9 @@ class Tracer(GraphRecorder):
 
     def size_of(self, x: Tensor) -> int | None:
         return counted.size_of(self, x)
+
+    def value_of(self, x: Tensor) -> Any:
+        return known.value_of(x)
 
     def places_before(self, size: Deferred) -> Tensor:
         return counted.places_before(self, size)

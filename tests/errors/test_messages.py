@@ -268,7 +268,11 @@ def test_values_that_are_not_known(asked):
     error = compiled(ASKED[asked], X)
     assert error.message == f"{asked} on a traced tensor: its value is not known while the Cell is compiled"
     assert error.code == "GC130"
-    assert error.help == "return it from construct and read it there, or keep the computation in graphc.ops"
+    assert error.help == (
+        "ops.stack(items)[k] reads an item of a tuple or list that only the run chooses"
+        if asked == "an index"
+        else "return it from construct and read it there, or keep the computation in graphc.ops"
+    )
     assert isinstance(error, RuntimeError)
     assert isinstance(error, TypeError)
     assert error.loc.file == HERE

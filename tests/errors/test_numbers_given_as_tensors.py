@@ -12,7 +12,7 @@ import pytest
 import graphc
 from graphc import Tensor, mint, nn, ops
 from graphc.errors import GraphcError
-from graphc.numeric import _numeric
+from graphc.kinds import kinds
 from graphc.ops.tensor.tree import flatten
 from graphc.trace import trace
 
@@ -66,9 +66,31 @@ KNOWN = {
     "tile: dims": (lambda x, a: ops.tile(x, (a, 1)), 2),
     "eye: n": (lambda x, a: ops.eye(a), 2),
     "matrix_power: n": (lambda x, a: ops.matrix_power(x[:3], a), 2),
-    "select: index": (lambda x, a: mint.select(x, 1, a), 2),
     "histc: bins": (lambda x, a: ops.histc(x, a, -1.0, 1.0), 4),
     "range: end": (lambda x, a: ops.range(0, a, 1), 4),
+    "Range: end": (lambda x, a: ops.Range()(0, a, 1), 4),
+    "Tile: dims": (lambda x, a: ops.Tile()(x, (a, 1)), 2),
+    "Slice: size": (lambda x, a: ops.Slice()(x, (0, 0), (a, 2)), 2),
+    "ReduceSum: axis": (lambda x, a: ops.ReduceSum()(x, (a, 0)), 1),
+    "max_pool2d: kernel_size": (lambda x, a: ops.max_pool2d(IMAGES, (a, 2)), 2),
+    "interpolate: size": (lambda x, a: ops.interpolate(IMAGES, size=(a, 3)), 2),
+    "adaptive_avg_pool2d: output_size": (lambda x, a: ops.adaptive_avg_pool2d(IMAGES, (a, None)), 2),
+    "tensor_dot: axes": (lambda x, a: ops.tensor_dot(x, Y, a), 2),
+    "split: split_size_or_sections": (lambda x, a: ops.split(x, a)[0], 2),
+    "polygamma: n": (lambda x, a: ops.polygamma(a, ops.abs(x) + 5), 1),
+    "Dropout: p": (lambda x, a: nn.Dropout(p=a)(x), 0.0),
+}
+
+
+#: Functions of a tensor and a number that says where they begin, and the number.
+PLACES = {
+    "narrow": (lambda x, a: ops.narrow(x, 0, a, 2), 1),
+    "narrow from the end": (lambda x, a: mint.narrow(x, 1, a, 2), -2),
+    "select": (lambda x, a: mint.select(x, 1, a), 2),
+    "slice": (lambda x, a: ops.slice(x, (a, 0), (2, 2)), 1),
+    "Slice": (lambda x, a: ops.Slice()(x, (0, a), (-1, 1)), 1),
+    "triu": (lambda x, a: ops.triu(x, a), 1),
+    "tril": (lambda x, a: ops.tril(x, a), -1),
 }
 
 
@@ -92,9 +114,20 @@ def pynative():
     graphc.set_context(mode=graphc.GRAPH_MODE)
 
 
-@pytest.mark.parametrize("case", COMPUTED)
+class OfHeld(nn.Cell):
+    """A function of a tensor and of a number that the Cell holds, or makes of one that it holds."""
+
+    def __init__(self, function, number, made=False):
+        super().__init__()
+        self.function, self.number, self.made = function, number, made
+
+    def construct(self, x):
+        return self.function(x, self.number * 1 + 0 if self.made else self.number)
+
+
+@pytest.mark.parametrize("case", [*COMPUTED, *PLACES])
 def test_numbers_of_the_run(case):
-    function, number = COMPUTED[case]
+    function, number = {**COMPUTED, **PLACES}[case]
     graphc.set_seed(1)
     wanted = function(X, number)
     graphc.set_seed(1)
@@ -111,6 +144,106 @@ def test_numbers_that_are_known(case, pynative):
     for call in (function, Of(function)):
         graphc.set_seed(1)
         np.testing.assert_allclose(call(X, tensor(number)).asnumpy(), wanted.asnumpy(), rtol=3e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("case", [*COMPUTED, *PLACES, *KNOWN])
+def test_numbers_that_a_cell_holds(case):
+    """A tensor, one that is made of it, one with an axis, and NumPy's numbers and arrays without axes."""
+    function, number = {**COMPUTED, **PLACES, **KNOWN}[case]
+    if case == "polygamma: n":  # Which has no kernel.
+        with pytest.raises(graphc.GraphcError, match="Polygamma has no kernel"):
+            OfHeld(function, tensor(number), True)(X)
+        return
+    graphc.set_seed(1)
+    wanted = function(X, number)
+    numpys = np.float32 if isinstance(number, float) else np.int64
+    held = [OfHeld(function, tensor(number), made) for made in (False, True)]
+    held += [OfHeld(function, each) for each in (numpys(number), np.array(number, numpys))]
+    if case in KNOWN:
+        held.append(OfHeld(function, Tensor(np.array([number], numpys))))
+    for cell in held:
+        graphc.set_seed(1)
+        made = cell(X)
+        assert made.shape == wanted.shape
+        np.testing.assert_allclose(made.asnumpy(), wanted.asnumpy(), rtol=3e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [3, -5, 2**31])
+def test_places_of_the_run_are_looked_at(start):
+    for function in (ops.narrow, mint.narrow):
+        with pytest.raises((IndexError, ValueError)):
+            Of(lambda x, a, function=function: function(x, 0, a, 2))(X, tensor(start))
+
+
+def test_gradients_pass_through_what_begins_where_the_run_tells():
+    got = graphc.grad(Of(lambda x, a: ops.reduce_sum(ops.narrow(x, 0, a, 2) * X[:2])))(X, tensor(1))
+    assert got.asnumpy().tolist() == [[0.0] * 3, *X.asnumpy()[:2].tolist(), [0.0] * 3]
+
+
+def test_slices_by_what_is_made_of_constants_have_sizes():
+    class Cut(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.count = Tensor(1)
+
+        def construct(self, x):
+            k = self.count + 1
+            rows = x[:k]
+            assert rows.shape == (2, 3)
+            return rows.reshape((k, -1)), x[::k], x[k:], x.tile((k, 1)), x[k] if k > 1 else x[0]
+
+    made = Cut()(X)
+    x = X.asnumpy()
+    for got, wanted in zip(made, (x[:2], x[::2], x[2:], np.tile(x, (2, 1)), x[2]), strict=True):
+        np.testing.assert_array_equal(got.asnumpy(), wanted)
+
+
+def test_a_held_number_that_changes_is_taken_anew():
+    cell = OfHeld(ops.cumsum, Tensor(0), True)
+    np.testing.assert_allclose(cell(X).asnumpy(), np.cumsum(X.asnumpy(), 0), rtol=1e-6)
+    cell.number = Tensor(1)
+    np.testing.assert_allclose(cell(X).asnumpy(), np.cumsum(X.asnumpy(), 1), rtol=1e-6)
+
+
+def test_a_parameter_is_no_number_that_is_known():
+    with pytest.raises(TypeError, match="cumsum: axis must be known while the Cell is compiled"):
+        OfHeld(ops.cumsum, graphc.Parameter(Tensor(0), name="a"), True)(X)
+
+
+def test_numbers_of_numpy_have_no_dtype_of_their_own():
+    """As in MindSpore 2.10."""
+    assert mint.full((2,), np.float64(1.5)).dtype == graphc.float32
+    assert ops.one_hot(LABELS, 3, np.float64(2.5), 0.0).dtype == graphc.float32
+    assert ops.softshrink(X, Tensor(np.float64(0.3))).dtype == graphc.float32
+    assert ops.pad(X, (1, 1), "constant", np.array(1)).shape == (4, 5)
+
+
+def test_constructors_take_numbers_that_are_known():
+    """Recorded from MindSpore 2.10, which takes these; also NumPy's, which it mostly refuses."""
+    x = Tensor(np.ones((2, 4, 6, 6), np.float32))
+    for make in (
+        lambda n: nn.BatchNorm2d(4, n(0.5), n(0.5)),
+        lambda n: nn.Conv2d(4, 4, 3, dilation=n(2)),
+        lambda n: nn.ELU(n(1.0)),
+        lambda n: nn.LogSoftmax(n(1)),
+        lambda n: nn.GroupNorm(n(2), n(4)),
+    ):
+        wanted = make(lambda number: number)(x)
+        for number in (tensor, lambda v: np.array(v), lambda v: (np.float32 if isinstance(v, float) else np.int32)(v)):
+            assert make(number)(x).shape == wanted.shape
+    for call, words in (
+        (lambda: nn.Dense(Tensor([2, 3]), 4), "Dense: in_channels must be"),
+        (lambda: nn.Dense(np.float32(3), 4), "Dense: in_channels must be"),
+        (lambda: nn.Dense(Tensor(3.0), 4), "Dense: in_channels must be"),
+        (lambda: nn.Dropout(p=Tensor(True)), "Dropout: p must be"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            call()
+
+
+def test_an_item_of_a_tuple_that_the_run_chooses():
+    with pytest.raises(TypeError, match=r"(?s)GC130.*ops.stack\(items\)\[k\]"):
+        Of(lambda x, a: (x, Y)[a])(X, tensor(1))
 
 
 @pytest.mark.parametrize("case", KNOWN)
@@ -170,21 +303,33 @@ class Fails(nn.Cell):
         given = {self.argument: a}
         for name, parameter in inspect.signature(self.function).parameters.items():
             if parameter.default is parameter.empty and name != self.argument and parameter.kind.name[:3] != "VAR":
-                given[name] = 1 if name in _numeric(self.function.__wrapped__) else x
+                given[name] = 1 if kinds(self.function.__wrapped__)[name].number else x
         return self.function(**given)
 
 
+#: Numbers that may be tensors all the same, as nothing is computed with them in this test.
+UNUSED = {
+    "graphc.ops.embedding norm_type", "graphc.ops.flash_attention_score inner_precise", "graphc.ops.hamming_window alpha",
+    "graphc.ops.hamming_window beta", "graphc.ops.kaiser_window beta", "graphc.ops.range maxlen",
+    "graphc.ops.tensor_range maxlen", "graphc.ops.unique_with_pad pad_num",
+}  # fmt: skip
+
+
 def test_no_function_says_only_that_a_tensor_is_traced():
-    """Of all functions, for each of their numbers."""
-    unclear, refused = [], 0
+    """Of all functions, for each of their numbers; where tensors of the run are taken, too, the annotation says it."""
+    unclear, taken, refused = [], set(), 0
     for name, function in FUNCTIONS.items():
-        for argument in _numeric(function.__wrapped__):
+        numbers = {n: kind.number for n, kind in kinds(function.__wrapped__).items() if kind.number}
+        for argument in numbers:
             try:
                 trace(Fails(function, argument), *flatten(((X, Tensor(1)), {})))
+                if numbers[argument] != "bool":
+                    taken.add(f"{name} {argument}")
             except GraphcError as error:
                 refused += "must be known while" in error.message
                 known = argument in error.message or name.rpartition(".")[2].strip("_") in error.message
                 if not known and error.code in ("GC120", "GC130", "GC131"):
                     unclear.append(f"{name}({argument}=): {error.message}")
     assert not unclear
+    assert taken <= UNUSED
     assert refused > 150

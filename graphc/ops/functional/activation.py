@@ -12,7 +12,7 @@ from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS, HALVES, INTEGERS
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.clipping import clamp
-from graphc.ops.functional.core import Number, call, cast, cast_to, real_only
+from graphc.ops.functional.core import Operand, call, cast, cast_to, real_only
 from graphc.ops.functional.elementwise import (
     abs_,
     erf,
@@ -91,13 +91,13 @@ def _negative_part(x: Tensor) -> Tensor:
     return select(greater(x, 0.0), 0.0, x)
 
 
-def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
+def elu(input_x: Tensor, alpha: Operand = 1.0) -> Tensor:
     """x if x > 0, else alpha (exp(x) - 1)."""
     x = _float("elu", input_x)
     return select(greater(x, 0.0), x, expm1(_negative_part(x)) * alpha)
 
 
-def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
+def celu(x: Tensor, alpha: Operand = 1.0) -> Tensor:
     """max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)."""
     x = _float("celu", x)
     alpha = scalar("celu", "alpha", alpha, ("!=", 0), wanted="not be 0")
@@ -109,7 +109,7 @@ def selu(input_x: Tensor) -> Tensor:
     return elu(input_x, 1.67326324) * 1.05070098
 
 
-def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
+def leaky_relu(input: Tensor, alpha: Operand = 0.2) -> Tensor:
     """x if x >= 0, else alpha x; of integers with the integer part of alpha."""
     if input.tensor_type.dtype in INTEGERS:
         return select(greater(input, 0), input, input * int(alpha))
@@ -142,7 +142,7 @@ def silu(input: Tensor) -> Tensor:
     return x * sigmoid(x)
 
 
-def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
+def softplus(input: Tensor, beta: Operand = 1, threshold: Operand = 20) -> Tensor:
     """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
     x = _float("softplus", input)
     beta = scalar("softplus", "beta", beta, ("!=", 0), wanted="not be 0")
@@ -189,7 +189,7 @@ def softsign(x: Tensor) -> Tensor:
     return x / (abs_(x) + 1.0)
 
 
-def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Tensor:
+def hardtanh(input: Tensor, min_val: Operand = -1.0, max_val: Operand = 1.0) -> Tensor:
     """x held between two bounds, in its dtype: of integers the bounds are without their fractions."""
     dtype = input.tensor_type.dtype
     if dtype in INTEGERS:
@@ -199,18 +199,19 @@ def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Te
 
 
 @method()
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: Operand = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
     x = _float("hardshrink", input)
     return select(less_equal(abs_(x), lambd), 0.0, x)
 
 
 @method("soft_shrink")
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: Operand = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 within it."""
     require_at_least("softshrink", "lambd", lambd, 0)
     x = _float("softshrink", input)
-    return relu(x - lambd) - relu(-x - lambd)
+    bound: Any = cast(lambd, x.dtype) if isinstance(lambd, Tensor) else lambd
+    return relu(x - bound) - relu(-x - bound)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -219,7 +220,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     return x - tanh(x)
 
 
-def threshold(input: Tensor, thr: Number, value: Number) -> Tensor:
+def threshold(input: Tensor, thr: Operand, value: Operand) -> Tensor:
     """x where x > thr, else value, which is cast to the dtype of x."""
     return select(greater(input, thr), input, cast(value, input.dtype))
 

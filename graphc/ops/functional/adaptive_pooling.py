@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.core import Extents, cast_to
 from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import add, mul
 from graphc.ops.functional.extrema import arg_with_value
@@ -97,13 +97,13 @@ def adaptive_avg_pool1d(input: Tensor, output_size: int) -> Tensor:
     return adaptive(x, _sizes("adaptive_avg_pool1d", x, output_size, 1), reduce_mean)
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: Extents) -> Tensor:
     """Means of windows that divide [..., H, W] into `output_size` parts as equal as possible; None keeps a size."""
     x = as_tensor(input, "adaptive_avg_pool2d: input")
     return adaptive(x, _sizes("adaptive_avg_pool2d", x, output_size, 2), reduce_mean)
 
 
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: Extents) -> Tensor:
     """Means of windows that divide [..., D, H, W] into `output_size` parts as equal as possible; None keeps a size."""
     x = as_tensor(input, "adaptive_avg_pool3d: input")
     return adaptive(x, _sizes("adaptive_avg_pool3d", x, output_size, 3), reduce_mean)
@@ -115,7 +115,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: int) -> Tensor:
     return adaptive(x, _sizes("adaptive_max_pool1d", x, output_size, 1), reduce_max)
 
 
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(input: Tensor, output_size: Extents, return_indices: bool = False) -> Any:
     """Maxima of windows that divide the last two axes into output_size parts as equal as possible; None keeps a size.
 
     With return_indices also their int64 places in the flattened plane.
@@ -124,7 +124,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     return adaptive_max(x, _sizes("adaptive_max_pool2d", x, output_size, 2), return_indices)
 
 
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(input: Tensor, output_size: Extents, return_indices: bool = False) -> Any:
     """Maxima of windows that divide the last three axes into output_size parts as equal as possible; None keeps a size.
 
     With return_indices also their int32 places in the flattened volume.

@@ -137,7 +137,7 @@ def positive(input: Tensor) -> Tensor:
 
 @method()
 def nan_to_num(
-    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    input: Tensor, nan: Operand | None = None, posinf: Operand | None = None, neginf: Operand | None = None
 ) -> Tensor:
     """x with NaN replaced (by 0) and infinities (by the largest finite numbers of its dtype)."""
     if input.tensor_type.dtype in ("bool", *INTEGERS):

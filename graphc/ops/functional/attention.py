@@ -11,7 +11,7 @@ import numpy as np
 from graphc.arguments import only, refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.activation import softmax
-from graphc.ops.functional.core import cast
+from graphc.ops.functional.core import Operand, cast
 from graphc.ops.functional.elementwise import add, logical_not, logical_or, mul, not_equal
 from graphc.ops.functional.integers import bitwise_and, bitwise_right_shift
 from graphc.ops.functional.joining import concat
@@ -37,7 +37,7 @@ class Attention:
 
     head_num: int
     keep_prob: float
-    scale: float
+    scale: Operand
     pre_tokens: int
     next_tokens: int
     layout: str
@@ -115,7 +115,7 @@ def flash_attention_score(
     actual_seq_qlen: Sequence[int] | None = None,
     actual_seq_kvlen: Sequence[int] | None = None,
     keep_prob: float = 1.0,
-    scalar_value: float = 1.0,
+    scalar_value: Operand = 1.0,
     pre_tokens: int = FAR,
     next_tokens: int = FAR,
     inner_precise: int = 0,

@@ -11,7 +11,7 @@ from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, TraceTypeError, user_loc
 from graphc.ir.types import contiguous_strides
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Operand, cast
+from graphc.ops.functional.core import Extents, Operand, cast
 from graphc.ops.functional.create import zeros
 from graphc.ops.functional.decompositions import adjoint
 from graphc.ops.functional.index import Indices
@@ -206,7 +206,7 @@ class Attributes:
         """This tensor in int16."""
         return cast(self, "int16")
 
-    def new_empty(self: Any, *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
+    def new_empty(self: Any, *sizes: Any, size: Extents = None, dtype: Any = None, device: Any = None) -> Tensor:
         """A tensor of this dtype whose elements are anyone's choice: zeros."""
         only("new_empty", "device", device, None, "CPU")
         return zeros(as_shape(sizes if size is None else (size,)), self.dtype if dtype is None else dtype)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.kinds import KNOWN
 from graphc.ops.declared.rules import Array
-from graphc.ops.functional.core import Operand, call, cast, is_number, number
+from graphc.ops.functional.core import Count, Operand, call, cast, is_number, number
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.dynamic import known_number, known_values
 from graphc.ops.functional.elementwise import less, less_equal, logical_and, logical_or, sub
@@ -18,7 +19,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import expand_dims, reshape
 from graphc.ops.tensor.tensor import Tensor
 
-Offsets = int | Sequence[int] | Tensor
+Offsets = Annotated[int | Sequence[int] | Tensor, KNOWN]
 Align = str
 
 _ALIGNS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
@@ -105,8 +106,8 @@ def _padding(x: Tensor, value: Operand) -> Tensor:
 def matrix_diag(
     x: Tensor,
     k: Offsets = 0,
-    num_rows: int | Tensor = -1,
-    num_cols: int | Tensor = -1,
+    num_rows: Count = -1,
+    num_cols: Count = -1,
     padding_value: Operand = 0,
     align: Align = "RIGHT_LEFT",
 ) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.core import Extents, Ints
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import add
 from graphc.ops.functional.joining import stack
@@ -81,7 +82,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 # ---- blocks and windows
 
 
-def space_to_batch_nd(input_x: Tensor, block_size: Any, paddings: Any) -> Tensor:
+def space_to_batch_nd(input_x: Tensor, block_size: Ints, paddings: Ints) -> Tensor:
     """Blocks of the padded axes behind the second as entries of axis 0 (MindSpore: ops.space_to_batch_nd)."""
     blocks, n = _blocks("space_to_batch_nd", input_x, block_size)
     ends = _ends("space_to_batch_nd", "paddings", paddings, blocks)
@@ -97,7 +98,7 @@ def space_to_batch_nd(input_x: Tensor, block_size: Any, paddings: Any) -> Tensor
     return reshape(x, (math.prod(blocks) * lead[0], *lead[1:], *parts[::2]))
 
 
-def batch_to_space_nd(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
+def batch_to_space_nd(input_x: Tensor, block_shape: Ints, crops: Ints) -> Tensor:
     """The reverse of space_to_batch_nd; (before, after) elements of each axis are taken away at the end."""
     blocks, n = _blocks("batch_to_space_nd", input_x, block_shape)
     ends = _ends("batch_to_space_nd", "crops", crops, blocks)
@@ -150,7 +151,7 @@ def _windows(owner: str, sizes: Sequence[int], kernel_size: Any, dilation: Any, 
 
 
 @method()
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
     """The windows of [N, C, H, W] as columns: [N, C kh kw, number of windows]."""
     if input.ndim != 4:
         raise ShapeError(f"unfold: the input is {input.tensor_type}, expected [N, C, H, W]", loc=user_loc())
@@ -208,7 +209,7 @@ def _added_up(parts: list[Tensor], starts: list[dict[int, int]], sizes: dict[int
 
 @method()
 def fold(
-    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    input: Tensor, output_size: Extents, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
 ) -> Tensor:
     """Columns [N, C kh kw, number of windows] added up where their windows lie: [N, C, H, W]."""
     known = output_size.asnumpy().tolist() if isinstance(output_size, Tensor) else output_size
@@ -247,7 +248,7 @@ def fold(
 
 @method()
 def col2im(
-    input_x: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any, stride: Any
+    input_x: Tensor, output_size: Extents, kernel_size: Ints, dilation: Ints, padding_value: Ints, stride: Ints
 ) -> Tensor:
     """[N, C, kh kw, number of windows] added up where their windows lie: [N, C, H, W] (MindSpore: ops.col2im).
 

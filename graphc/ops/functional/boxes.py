@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from graphc.ops.declared.rules import Array
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.control import while_loop
-from graphc.ops.functional.core import call, cast
+from graphc.ops.functional.core import Extents, Operand, call, cast
 from graphc.ops.functional.create import ones
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import (
@@ -76,7 +76,10 @@ def _four(owner: str, name: str, values: Any) -> list[float]:
 
 
 def bounding_box_encode(
-    anchor_box: Tensor, groundtruth_box: Tensor, means: Any = (0.0, 0.0, 0.0, 0.0), stds: Any = (1.0, 1.0, 1.0, 1.0)
+    anchor_box: Tensor,
+    groundtruth_box: Tensor,
+    means: float | Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+    stds: float | Sequence[float] = (1.0, 1.0, 1.0, 1.0),
 ) -> Tensor:
     """[N, 4]: how far a box's middle lies from the anchor's, in sizes of the anchor, and the logarithms of the ratios of their
     sizes, less `means`, divided by `stds` (Girshick et al., 2014; MindSpore: ops.bounding_box_encode). Boxes: x0, y0, x1, y1.
@@ -95,8 +98,8 @@ def bounding_box_decode(
     anchor_box: Tensor,
     deltas: Tensor,
     max_shape: tuple[int, ...],
-    means: Any = (0.0, 0.0, 0.0, 0.0),
-    stds: Any = (1.0, 1.0, 1.0, 1.0),
+    means: float | Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+    stds: float | Sequence[float] = (1.0, 1.0, 1.0, 1.0),
     wh_ratio_clip: float = 0.016,
 ) -> Tensor:
     """[N, 4]: the boxes that bounding_box_encode made deltas of, inside an image of the height and width max_shape (MindSpore:
@@ -168,7 +171,7 @@ def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor,
 
 
 def nms_by_score(
-    boxes: Tensor, scores: Tensor, max_output_size: Any, iou_threshold: Any, score_threshold: Any
+    boxes: Tensor, scores: Tensor, max_output_size: Extents, iou_threshold: Operand, score_threshold: Operand
 ) -> Tensor:
     """int32: the boxes to keep, from the highest score to the lowest (MindSpore: NonMaxSuppressionV3). Not in a compiled Cell.
 
@@ -218,7 +221,7 @@ def _kept(points: Array, most: int, least: float, hides: Callable[[int, list[int
 
 
 def nms_by_overlaps(
-    overlaps: Tensor, scores: Tensor, max_output_size: Any, overlap_threshold: Any, score_threshold: Any
+    overlaps: Tensor, scores: Tensor, max_output_size: Extents, overlap_threshold: Operand, score_threshold: Operand
 ) -> Tensor:
     """int32: the boxes to keep, from the highest score to the lowest (MindSpore: NonMaxSuppressionWithOverlaps).
 
@@ -248,10 +251,10 @@ def _plain(name: str, value: Any) -> Any:
 def nms_of_classes(
     boxes: Tensor,
     scores: Tensor,
-    max_output_size_per_class: Any,
-    max_total_size: Any,
-    iou_threshold: Any,
-    score_threshold: Any,
+    max_output_size_per_class: Extents,
+    max_total_size: Extents,
+    iou_threshold: Operand,
+    score_threshold: Operand,
     pad_per_class: bool,
     clip_boxes: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:

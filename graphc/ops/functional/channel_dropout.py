@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
-from graphc.ops.functional.core import cast
+from graphc.ops.functional.core import Operand, cast
 from graphc.ops.functional.create import ones
 from graphc.ops.functional.elementwise import add, greater, less, mul
 from graphc.ops.functional.logic import select
@@ -56,7 +56,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     return _channel_dropout("dropout3d", input, p, training, (5,))
 
 
-def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3) -> Tensor:
+def rrelu(input: Tensor, lower: Operand = 1 / 8, upper: Operand = 1 / 3) -> Tensor:
     """x where it is positive, a x with a random slope a, uniform from lower up to upper, where it is negative (Xu et al., 2015;
     MindSpore: ops.rrelu). Drawn from the global generator, at every call.
     """

@@ -53,7 +53,7 @@ def _like(x: Any, made: list[Tensor]) -> Any:
     return made if isinstance(x, list) else tuple(made)
 
 
-def clip_by_value(x: Tensors, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
+def clip_by_value(x: Tensors, clip_value_min: Operand | None = None, clip_value_max: Operand | None = None) -> Any:
     """Every element held between two bounds, in x's dtype; NaN stays NaN (MindSpore: ops.clip_by_value).
 
     x: a Tensor, or a tuple or list of them, for which a tuple comes back. Bounds: numbers or tensors that broadcast;
@@ -90,7 +90,7 @@ def global_norm(x: Sequence[Tensor]) -> Tensor:
     return sqrt(total)
 
 
-def clip_by_global_norm(x: Tensors, clip_norm: float = 1.0, use_norm: None = None) -> Any:
+def clip_by_global_norm(x: Tensors, clip_norm: Operand = 1.0, use_norm: None = None) -> Any:
     """x * clip_norm / max(norm, clip_norm) with the norm of all tensors together (MindSpore: ops.clip_by_global_norm).
 
     x: a tuple or list of float Tensors (or one), which is also what comes back, each in its own dtype. A NaN norm
@@ -121,7 +121,7 @@ def _norm(x: Tensor, order: Any) -> Tensor:
     return pow_(reduce_sum(pow_(x, order)), 1.0 / order)
 
 
-def clip_by_norm(x: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
+def clip_by_norm(x: Tensors, max_norm: Operand, norm_type: Operand = 2.0, error_if_nonfinite: bool = False) -> Any:
     """x * min(max_norm / (norm + 1e-6), 1) with the norm of all tensors' norms (MindSpore: ops.clip_by_norm).
 
     x: a float Tensor, or a tuple or list of them, which is also what comes back. norm_type: the order of the norm,

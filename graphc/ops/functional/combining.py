@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import call, cast_to
+from graphc.ops.functional.core import Axis, call, cast_to
 from graphc.ops.functional.create import ones_like
 from graphc.ops.functional.elementwise import abs_, add, mul, sub
 from graphc.ops.functional.fitting import require_at_least, require_rank
@@ -66,7 +65,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     return stack(powers[::-1], 1) if count else getitem(expand_dims(x, 1), (..., slice(0, 0)))
 
 
-def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
+def batch_dot(x1: Tensor, x2: Tensor, axes: Axis = None) -> Tensor:
     """Products over an axis of each for every entry of axis 0; the axes that are left behind it follow one another.
 
     axes: one axis, or one of each; by default the last of x1, and the last but one of x2, or its last where it has two.

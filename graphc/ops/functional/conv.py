@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add
-from graphc.ops.functional.core import call
+from graphc.ops.functional.core import Ints, call
 from graphc.ops.functional.elementwise import add, greater
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
@@ -194,10 +194,10 @@ def conv3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
+    stride: Ints = 1,
     pad_mode: str = "valid",
-    padding: Any = 0,
-    dilation: Any = 1,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
     """Cross-correlation of volumes [N,C,D,H,W] with windows [out,C/groups,kd,kh,kw]: one of images whose channels are, for each

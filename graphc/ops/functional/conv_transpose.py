@@ -8,7 +8,7 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.blocks import apart
-from graphc.ops.functional.core import call
+from graphc.ops.functional.core import Ints, call
 from graphc.ops.functional.elementwise import add
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.shapes import reshape, transpose, whole_numbers
@@ -55,11 +55,11 @@ def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: Ints = 1,
 ) -> Tensor:
     """Transposed convolution of images [N,C,H,W] with windows [C,out/groups,kh,kw], plus one bias per channel (MindSpore:
     ops.conv_transpose2d).
@@ -90,11 +90,11 @@ def conv3d_transpose(
     inputs: Tensor,
     weight: Tensor,
     pad_mode: str = "valid",
-    padding: Any = 0,
-    stride: Any = 1,
-    dilation: Any = 1,
+    padding: Ints = 0,
+    stride: Ints = 1,
+    dilation: Ints = 1,
     group: int = 1,
-    output_padding: Any = 0,
+    output_padding: Ints = 0,
 ) -> Tensor:
     """Transposed convolution of volumes [N,C,D,H,W] with windows [C,out/group,kd,kh,kw] (MindSpore: ops.conv3d_transpose).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 from typing import cast as _typed
 
 import numpy as np
@@ -13,6 +13,7 @@ from ml_dtypes import finfo
 from graphc import dispatch
 from graphc.errors import ArgumentValueError, DTypeError, GraphcWarning, stacklevel, user_loc
 from graphc.ir.types import COMPLEX, numpy_dtype
+from graphc.kinds import KNOWN
 from graphc.ops.tensor.call import at_once
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.deferred import Deferred
@@ -24,6 +25,21 @@ Axis = int | Sequence[int] | None
 Number = bool | int | float
 
 Operand = Tensor | Number
+
+#: The same along each axis, or one for each.
+Ints = int | Sequence[int]
+
+#: A number that must be known, in a tensor too.
+Count = Annotated[int | Tensor, KNOWN]
+
+#: The same, of any kind of numbers.
+Real = Annotated[Tensor | Number, KNOWN]
+
+#: Sizes of axes, or one. In a tensor they must be known.
+Shape = Annotated[int | Sequence[int] | Tensor, KNOWN]
+
+#: The same, None where the operand, or a default, says them.
+Extents = Annotated[int | Sequence[int | None] | Tensor | None, KNOWN]
 
 
 def call(op: str, *operands: Tensor, **attrs: Any) -> Tensor:
@@ -50,6 +66,11 @@ def is_compared() -> bool:
 
 def is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, np.generic)) and not isinstance(x, np.complexfloating)
+
+
+def pythons(x: Any) -> Any:
+    """A number of NumPy's as Python's, which has no dtype of its own; anything else as it is."""
+    return x.item() if isinstance(x, np.generic) else x
 
 
 def number(x: Any, dtype: str) -> Tensor:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ops.functional.core import Number, Operand, bound_in, call, cast, in_range, is_number
+from graphc.ops.functional.core import Number, Operand, Real, Shape, bound_in, call, cast, in_range, is_number, pythons
 from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.rooms import with_rooms
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
@@ -22,7 +23,6 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.ops.tensor.tree import map_values
 
 #: Sizes, one of them, or a tensor of them.
-Shape = int | Sequence[int] | Tensor
 
 
 def fill(type: Any, shape: Shape, value: Operand) -> Tensor:
@@ -43,6 +43,7 @@ def _filled(owner: str, name: str, dtype: str, shape: tuple[int, ...], value: An
 
 def full(size: Shape, fill_value: Operand, *, dtype: Any = None) -> Tensor:
     """A tensor filled with one number; its dtype is the number's unless given. Errors as for `fill`."""
+    fill_value = pythons(fill_value)
     known = as_tensor(fill_value).dtype if isinstance(fill_value, Tensor) or is_number(fill_value) else None
     # What is neither is refused, whatever the dtype.
     return _filled(
@@ -87,7 +88,8 @@ def _like(x: Any, value: Number, dtype: Any) -> Any:
 
 def _number(owner: str, x: Any) -> Any:
     """A number, or the one in a tensor, as Python's. ArgumentTypeError for anything else."""
-    known = x.item() if isinstance(x, (Tensor, np.generic)) else x
+    array = dispatch.known_array(x) if isinstance(x, Tensor) else None
+    known = x.item() if isinstance(x, np.generic) else x if array is None else array.item()
     if not isinstance(known, (int, float)):
         raise ArgumentTypeError(f"{owner}: expected numbers, got {type(known).__name__}", loc=user_loc())
     return known
@@ -101,7 +103,7 @@ def _require_count(owner: str, name: str, value: Any) -> None:
         raise ArgumentValueError(f"{owner}: {name} must be at least 0, got {value}", loc=user_loc())
 
 
-def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
+def arange(start: Real = 0, end: Real | None = None, step: Real = 1, *, dtype: Any = None) -> Tensor:
     """start, start + step, ... before end; int64, or float32 if a float is among them. The numbers are known when compiling.
 
     ArgumentValueError for a step that leads away from end.
@@ -120,12 +122,12 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     return Tensor.wrap(np.arange(first, last, by).astype(to_name(dtype)))
 
 
-def range_(start: Any, end: Any = None, step: Any = 1, maxlen: int = 1000000, *, dtype: Any = None) -> Tensor:
+def range_(start: Real, end: Real | None = None, step: Real = 1, maxlen: int = 1000000, *, dtype: Any = None) -> Tensor:
     """start, start + step, ... before end."""
     return arange(start, end, step, dtype=dtype)
 
 
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
+def linspace(start: Operand, end: Operand, steps: int, *, dtype: Any = None) -> Tensor:
     """`steps` numbers at equal distances from start to end; by default float32, or float64 if one of them is a tensor of that."""
     count = _number("linspace", steps)
     _require_count("linspace", "steps", count)
@@ -157,7 +159,7 @@ def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
     return Tensor.wrap(np.eye(n, m, dtype=to_name(dtype) if dtype is not None else "float32"))
 
 
-def full_like(input: Tensor, fill_value: Number, *, dtype: Any = None) -> Tensor:
+def full_like(input: Tensor, fill_value: Operand, *, dtype: Any = None) -> Tensor:
     """One number in the shape, and by default the dtype, of a tensor."""
     return full(input.shape, fill_value, dtype=dtype if dtype is not None else input.dtype)
 
@@ -181,7 +183,7 @@ def eps(x: Tensor) -> Tensor:
     return full_like(x, 2.0**-bits)
 
 
-def scalar_to_tensor(input_x: Number, dtype: Any = float32) -> Tensor:
+def scalar_to_tensor(input_x: Operand, dtype: Any = float32) -> Tensor:
     """A number as a tensor without axes; float32 by default, also for integers."""
     return Tensor(input_x, dtype)
 
@@ -193,7 +195,7 @@ def tuple_to_array(input_x: Sequence[Number]) -> Tensor:
     return Tensor(list(input_x), "int32" if isinstance(input_x[0], int) else "float32")
 
 
-def logspace(start: Any, end: Any, steps: int, base: int = 10, *, dtype: Any = float32) -> Tensor:
+def logspace(start: Operand, end: Operand, steps: int, base: int = 10, *, dtype: Any = float32) -> Tensor:
     """base to the power of `steps` numbers at equal distances; start and end, numbers or tensors of one, have gradients."""
     _require_count("logspace", "steps", steps)
     require_at_least("logspace", "base", base, 0)

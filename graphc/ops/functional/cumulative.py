@@ -102,7 +102,7 @@ def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, a
     return x.value()
 
 
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: Operand = 1.0, dim: int = -1) -> Tensor:
     """The integral over an axis by the trapezoidal rule, at distances dx or places x; of integers in float32."""
     y, x = as_float(y), x if x is None else as_float(x)
     at = check_axis("trapz", dim, y.ndim)

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
-from graphc.errors import ShapeError, user_loc
+from graphc import dispatch
+from graphc.errors import ArgumentTypeError, ShapeError, user_loc
+from graphc.ir.types import INTEGERS
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import call
+from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import add, equal, greater_equal, less_equal, mul
 from graphc.ops.functional.fitting import require_rank
@@ -24,9 +26,17 @@ from graphc.ops.tensor.tensor import Tensor
 # ---- matrices
 
 
-def triangle(x: Tensor, diagonal: int, lower: bool) -> Tensor:
-    """x with zeros above, or below, a diagonal of the last two axes."""
-    (diagonal,) = whole_numbers("tril" if lower else "triu", "diagonal", diagonal)
+def triangle(x: Tensor, diagonal: int | Tensor, lower: bool) -> Tensor:
+    """x with zeros above, or below, a diagonal of the last two axes, which a tensor of one integer may say."""
+    owner = "tril" if lower else "triu"
+    if isinstance(diagonal, Tensor) and dispatch.known_array(diagonal) is None:
+        if diagonal.tensor_type.dtype not in INTEGERS or diagonal.size != 1:
+            raise ArgumentTypeError(
+                f"{owner}: diagonal is {diagonal.tensor_type}, expected one integer", loc=user_loc()
+            )
+        diagonal = cast_to(reshape(diagonal, ()), "int32")
+    else:
+        (diagonal,) = whole_numbers(owner, "diagonal", diagonal)
     rows = reshape(arange(0, x.shape[-2], dtype="int32"), (x.shape[-2], 1))
     columns = arange(0, x.shape[-1], dtype="int32")
     kept = (less_equal if lower else greater_equal)(columns, add(rows, diagonal))
@@ -34,13 +44,13 @@ def triangle(x: Tensor, diagonal: int, lower: bool) -> Tensor:
 
 
 @method()
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+def tril(input: Tensor, diagonal: int | Tensor = 0) -> Tensor:
     """Zeros above a diagonal."""
     return triangle(input, diagonal, True)
 
 
 @method()
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+def triu(input: Tensor, diagonal: int | Tensor = 0) -> Tensor:
     """Zeros below a diagonal."""
     return triangle(input, diagonal, False)
 

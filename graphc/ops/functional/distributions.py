@@ -12,7 +12,7 @@ from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.activation import softmax
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import Operand, call, cast, cast_to
+from graphc.ops.functional.core import Extents, Operand, call, cast, cast_to
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import (
     add,
@@ -105,7 +105,7 @@ def _positive(owner: str, name: str, x: Tensor) -> None:
     require(reduce_all(logical_and(greater(x, 0.0), less(x, float("inf")))), message)
 
 
-def gamma(shape: Any, alpha: Tensor, beta: Tensor, seed: int | None = None) -> Tensor:
+def gamma(shape: Extents, alpha: Tensor, beta: Tensor, seed: int | None = None) -> Tensor:
     """Gamma numbers of shapes alpha and rates beta, which are broadcast with `shape`, float32 (MindSpore: ops.gamma).
 
     Gradients reach alpha (not in compiled steps) and beta. Raises ShapeError, DTypeError; ArgumentValueError for parameters
@@ -119,7 +119,7 @@ def gamma(shape: Any, alpha: Tensor, beta: Tensor, seed: int | None = None) -> T
     return div(drawn, cast_to(b, "float32"))
 
 
-def random_gamma(shape: Any, alpha: Tensor, seed: int | None = None) -> Tensor:
+def random_gamma(shape: Extents, alpha: Tensor, seed: int | None = None) -> Tensor:
     """[*shape, *alpha.shape]: gamma numbers of shapes alpha and scale 1, in alpha's dtype (MindSpore: ops.random_gamma).
 
     shape: a tuple, or integers [axes] that are known. Raises as `gamma` does.
@@ -141,7 +141,7 @@ def _poisson_numbers(owner: str, rate: Tensor, shape: tuple[int, ...], seed: int
     return call("RandomPoisson", next_key(state), stop_gradient(broadcast_to(rate, shape)))
 
 
-def poisson(shape: Any, mean: Tensor, seed: int | None = None) -> Tensor:
+def poisson(shape: Extents, mean: Tensor, seed: int | None = None) -> Tensor:
     """Poisson numbers of means that are broadcast with `shape`, float32 (MindSpore: ops.poisson). Not in a compiled Cell.
 
     Raises ShapeError, DTypeError, ArgumentValueError for negative or infinite means.
@@ -151,7 +151,7 @@ def poisson(shape: Any, mean: Tensor, seed: int | None = None) -> Tensor:
     return cast_to(_poisson_numbers("poisson", rate, wanted, seed), "float32")
 
 
-def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any = float32) -> Tensor:
+def random_poisson(shape: Extents, rate: Tensor, seed: int | None = None, dtype: Any = float32) -> Tensor:
     """[*shape, *rate.shape]: Poisson numbers (MindSpore: ops.random_poisson). Not in a compiled Cell.
 
     shape: a tuple, or integers [axes] that are known. dtype: float16, float32, float64, int32 or int64. Raises as `poisson` does.
@@ -170,7 +170,7 @@ def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any
 # ---- Laplace, Gumbel
 
 
-def laplace(shape: Any, mean: Operand, lambda_param: Operand, seed: int | None = None) -> Tensor:
+def laplace(shape: Extents, mean: Operand, lambda_param: Operand, seed: int | None = None) -> Tensor:
     """Laplace numbers of means and scales, which are broadcast with `shape`, float32 (MindSpore: ops.laplace).
 
     Gradients reach mean and lambda_param. Raises ShapeError.
@@ -180,7 +180,7 @@ def laplace(shape: Any, mean: Operand, lambda_param: Operand, seed: int | None =
     return cast(add(mul(standard_laplace(wanted, seed), scale), centre), "float32")
 
 
-def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: Operand = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
     """softmax((logits + Gumbel numbers) / tau) along an axis (MindSpore: ops.gumbel_softmax; Jang, Gu, Poole, 2017).
 
     logits: floats, unnormalized logarithms of probabilities. hard: 1 for the largest, 0 for the others, with the gradient of the

@@ -23,14 +23,15 @@ from graphc.ops.tensor.tensor import Tensor
 
 def known_values(name: str, x: Tensor) -> Any:
     """The array; TraceError while a Cell is compiled."""
-    if x.array is None:
+    array = dispatch.known_array(x)
+    if array is None:
         raise TraceError(
             f"the shape of what {name} returns depends on the values of {x.tensor_type}: a compiled step has fixed shapes",
             code="GC120",
             loc=user_loc(),
             help="call it outside the compiled Cell, or keep the shape with ops.select",
         )
-    return x.array
+    return array
 
 
 def known_number(name: str, x: Tensor) -> int:

@@ -9,7 +9,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.ops.functional.adaptive_pooling import adaptive_avg_pool2d
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.bounds import as_index, in_bounds
-from graphc.ops.functional.core import cast
+from graphc.ops.functional.core import Extents, Ints, cast
 from graphc.ops.functional.elementwise import add, equal, greater, mul, sub
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.loss import mse_loss
@@ -24,7 +24,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 
 
-def adaptive_avg_pool2d_ext(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool2d_ext(input: Tensor, output_size: Extents) -> Tensor:
     """`adaptive_avg_pool2d` by its other name."""
     return adaptive_avg_pool2d(input, output_size)
 
@@ -83,10 +83,10 @@ def embedding(
 
 def max_pool2d_ext(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     *,
     ceil_mode: bool = False,
     return_indices: bool = False,
@@ -98,9 +98,9 @@ def max_pool2d_ext(
 
 def avg_pool1d_ext(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
@@ -110,9 +110,9 @@ def avg_pool1d_ext(
 
 def avg_pool2d_ext(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -123,9 +123,9 @@ def avg_pool2d_ext(
 
 def avg_pool3d_ext(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,

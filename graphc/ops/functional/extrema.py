@@ -6,7 +6,7 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Axis, call, cast, cast_to
+from graphc.ops.functional.core import Axis, Operand, call, cast, cast_to
 from graphc.ops.functional.create import arange, zeros_like
 from graphc.ops.functional.elementwise import equal, maximum, minimum, neg, sub
 from graphc.ops.functional.integers import bitwise_not
@@ -18,13 +18,17 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 @method()
-def amax(input: Tensor, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Tensor:
+def amax(
+    input: Tensor, axis: Axis = None, keepdims: bool = False, *, initial: Operand | None = None, where: Any = None
+) -> Tensor:
     """The largest element over axes. `where` chooses the elements that count, `initial` bounds the result from below."""
     return _extremum(input, axis, keepdims, initial, where, True)
 
 
 @method()
-def amin(input: Tensor, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Tensor:
+def amin(
+    input: Tensor, axis: Axis = None, keepdims: bool = False, *, initial: Operand | None = None, where: Any = None
+) -> Tensor:
     """The smallest element over axes. `where` chooses the elements that count, `initial` bounds the result from above."""
     return _extremum(input, axis, keepdims, initial, where, False)
 
@@ -83,14 +87,14 @@ def arange_along(x: Tensor, axis: int, dtype: str) -> Tensor:
 
 
 def max_(
-    input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+    input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Operand | None = None, where: Any = None
 ) -> Any:
     """(values, places) of the largest elements along an axis; without an axis the largest element and 0."""
     return _with_places(input, axis, keepdims, initial, where, True)
 
 
 def min_(
-    input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+    input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Operand | None = None, where: Any = None
 ) -> Any:
     """(values, places) of the smallest elements along an axis; without an axis the smallest element and 0."""
     return _with_places(input, axis, keepdims, initial, where, False)

@@ -85,7 +85,7 @@ def random_(input: Tensor, from_: int = 0, to: int | None = None, *, generator: 
 
 
 @method("exponential_")
-def exponential_(input: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+def exponential_(input: Tensor, lambd: Operand = 1, *, generator: Any = None) -> Tensor:
     """The tensor, of floats, holding numbers of the density lambd exp(-lambd x) (MindSpore: ops.exponential_)."""
     _floats("exponential_", input)
     if isinstance(lambd, (int, float)) and not lambd > 0:

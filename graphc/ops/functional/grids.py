@@ -15,7 +15,7 @@ from graphc.ops.functional.arithmetic import bias_add, div, round_, trunc
 from graphc.ops.functional.bounds import elements_in_bounds
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.conv import Pair, convolution
-from graphc.ops.functional.core import cast, cast_to
+from graphc.ops.functional.core import Extents, Ints, Operand, cast, cast_to
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
@@ -87,7 +87,7 @@ def values_at(rows: Tensor, first: Tensor, points: Sequence[Tensor], sizes: Sequ
 # ---- grids
 
 
-def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor:
+def affine_grid(theta: Tensor, size: Extents, align_corners: bool = False) -> Tensor:
     """[N, H, W, 2] or [N, D, H, W, 3]: the points of a grid moved by affine maps theta [N, 2, 3] or [N, 3, 4] (MindSpore:
     ops.affine_grid).
 
@@ -183,9 +183,9 @@ def crop_and_resize(
     image: Tensor,
     boxes: Tensor,
     box_indices: Tensor,
-    crop_size: Any,
+    crop_size: Ints,
     method: str = "bilinear",
-    extrapolation_value: float = 0.0,
+    extrapolation_value: Operand = 0.0,
 ) -> Tensor:
     """float32[boxes, h, w, C]: boxes of images [N, H, W, C], each in the size crop_size (h, w) (MindSpore: ops.crop_and_resize).
 
@@ -362,11 +362,11 @@ def deformable_conv2d(
     x: Tensor,
     weight: Tensor,
     offsets: Tensor,
-    kernel_size: Any,
-    strides: Any,
-    padding: Any,
+    kernel_size: Ints,
+    strides: Ints,
+    padding: Ints,
     bias: Tensor | None = None,
-    dilations: Any = (1, 1, 1, 1),
+    dilations: Ints = (1, 1, 1, 1),
     groups: int = 1,
     deformable_groups: int = 1,
     modulated: bool = True,

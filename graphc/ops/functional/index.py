@@ -24,6 +24,7 @@ from graphc.ops.functional.core import (
     cast,
     cast_to,
     is_eager,
+    pythons,
     shape_of,
 )
 from graphc.ops.functional.create import arange
@@ -479,9 +480,9 @@ def marked(indices: Tensor, depth: int, on_value: Operand, off_value: Operand, a
     return made if axis == -1 else moveaxis(made, -1, axis)
 
 
-def one_hot(indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Tensor:
+def one_hot(indices: Tensor, depth: int, on_value: Operand = 1, off_value: Operand = 0, axis: int = -1) -> Tensor:
     """on_value at the index along a new axis, off_value elsewhere; int64 by default."""
-    return marked(indices, depth, as_tensor(on_value), as_tensor(off_value), axis)
+    return marked(indices, depth, as_tensor(pythons(on_value)), as_tensor(pythons(off_value)), axis)
 
 
 @method()

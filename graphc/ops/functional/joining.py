@@ -11,7 +11,7 @@ import numpy as np
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import call
+from graphc.ops.functional.core import Ints, Shape, call
 from graphc.ops.functional.shapes import (
     as_shape,
     atleast_1d,
@@ -142,7 +142,7 @@ def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     return reshape(spread, (*x.shape[:at], x.shape[at] * rep, *x.shape[at + 1 :]))
 
 
-def repeat_interleave(input: Tensor, repeats: Any, axis: int | None = None) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Shape, axis: int | None = None) -> Tensor:
     """Every entry of an axis (of the flattened tensor by default) as often as `repeats` says: one number, or one each."""
     x = ravel(input) if axis is None else input
     at = check_axis("repeat_interleave", 0 if axis is None else axis, x.ndim)
@@ -200,7 +200,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 @method()
-def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: Ints, axis: int = 0) -> tuple[Tensor, ...]:
     """n pieces as equal as possible, the larger ones first, or pieces that end before the given places."""
     at = check_axis("tensor_split", axis, input.ndim)
     size = input.shape[at]
@@ -223,19 +223,19 @@ def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> tupl
 
 
 @method()
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def hsplit(input: Tensor, indices_or_sections: Ints) -> tuple[Tensor, ...]:
     """Pieces along axis 1, of a vector along axis 0."""
     return tensor_split(input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
 
 @method()
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def vsplit(input: Tensor, indices_or_sections: Ints) -> tuple[Tensor, ...]:
     """Pieces along axis 0."""
     return tensor_split(input, indices_or_sections, 0)
 
 
 @method()
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def dsplit(input: Tensor, indices_or_sections: Ints) -> tuple[Tensor, ...]:
     """Pieces along axis 2."""
     return tensor_split(input, indices_or_sections, 2)
 

@@ -53,7 +53,9 @@ def _distance(x: Tensor, y: Tensor) -> Tensor:
 
 
 @method()
-def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+def isclose(
+    input: Tensor, other: Tensor, rtol: Operand = 1e-5, atol: Operand = 1e-8, equal_nan: bool = False
+) -> Tensor:
     """|x - y| <= atol + rtol |y|, or both the same infinity, or both NaN if `equal_nan`."""
     real_only("isclose", input, other)
     near = less_equal(_distance(input, other), add(mul(abs_(other), rtol), atol))
@@ -87,7 +89,7 @@ def signbit(input: Tensor) -> Tensor:
     return logical_or(less(x, 0.0), logical_and(equal(x, 0.0), less(reciprocal(x), 0.0)))
 
 
-def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-5) -> Tensor:
+def approximate_equal(x: Tensor, y: Tensor, tolerance: Operand = 1e-5) -> Tensor:
     """|x - y| < tolerance."""
     return less(_distance(x, y), tolerance)
 

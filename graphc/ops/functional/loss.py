@@ -11,7 +11,7 @@ from graphc.ops.declared.indexing import INDEX_DTYPES
 from graphc.ops.functional.activation import log_softmax, softplus
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.bounds import classes_in_bounds
-from graphc.ops.functional.core import as_float, cast_pair, cast_to, halves_widened, pair, real_only
+from graphc.ops.functional.core import Operand, as_float, cast_pair, cast_to, halves_widened, pair, real_only
 from graphc.ops.functional.create import full
 from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import (
@@ -64,7 +64,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return reduced("l1_loss", abs_(sub(input, target)), reduction)
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: str = "none") -> Tensor:
+def smooth_l1_loss(input: Tensor, target: Tensor, beta: Operand = 1.0, reduction: str = "none") -> Tensor:
     """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, with d = input - target; reduced."""
     beta = scalar("smooth_l1_loss", "beta", beta, (">", 0), wanted="be positive")
     require_alike("smooth_l1_loss", input=input, target=target)
@@ -74,7 +74,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: 
     return reduced("smooth_l1_loss", loss, reduction)
 
 
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: Operand = 1.0) -> Tensor:
     """d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = input - target; reduced."""
     real_only("huber_loss", input, target)
     delta = scalar("huber_loss", "delta", delta, (">", 0), wanted="be positive")
@@ -91,13 +91,13 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+    input1: Tensor, input2: Tensor, target: Tensor, margin: Operand = 0.0, reduction: str = "mean"
 ) -> Tensor:
     """max(0, -target (input1 - input2) + margin), reduced."""
     return reduced("margin_ranking_loss", maximum(add(-mul(target, sub(input1, input2)), margin), 0.0), reduction)
 
 
-def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
+def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: Operand = 1.0, reduction: str = "mean") -> Tensor:
     """inputs where the target is above 0 (1), max(0, margin - inputs) where it is below (-1), reduced."""
     near = select(greater(targets, 0.0), inputs, 0.0)
     far = select(less(targets, 0.0), maximum(sub(margin, inputs), 0.0), 0.0)
@@ -105,7 +105,7 @@ def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0, r
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+    input1: Tensor, input2: Tensor, target: Tensor, margin: Operand = 0.0, reduction: str = "mean"
 ) -> Tensor:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1, with the cosine along axis 1; reduced.
 
@@ -119,7 +119,7 @@ def cosine_embedding_loss(
 
 
 def cosine_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: str, axis: int, eps: float
+    input1: Tensor, input2: Tensor, target: Tensor, margin: Any, reduction: str, axis: int, eps: float
 ) -> Tensor:
     """`cosine_embedding_loss` along an axis, the squares of the lengths greater by eps. ArgumentValueError, ShapeError."""
     margin = scalar("cosine_embedding_loss", "margin", margin, (">=", -1), ("<=", 1), wanted="lie in [-1, 1]")
@@ -215,9 +215,9 @@ def cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    ignore_index: int = -100,
+    ignore_index: int | Tensor = -100,
     reduction: str = "mean",
-    label_smoothing: float = 0.0,
+    label_smoothing: Operand = 0.0,
 ) -> Tensor:
     """-log softmax(input)[target] along the class axis: axis 1 of [N, classes, ...], or the only one.
 
@@ -260,7 +260,7 @@ def _over_targets(loss: Tensor, weights: Tensor, ignored: Tensor, reduction: str
 
 
 def _probability_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: Any
 ) -> Tensor:
     help = _CLASSES if target.ndim < input.ndim else None
     require_alike("cross_entropy", input=input, target=target, help=help)
@@ -314,9 +314,9 @@ def nll_loss(
     inputs: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    ignore_index: int = -100,
+    ignore_index: int | Tensor = -100,
     reduction: str = "mean",
-    label_smoothing: float = 0.0,
+    label_smoothing: Operand = 0.0,
 ) -> Tensor:
     """-inputs[target] along the class axis of log probabilities; arguments as for `cross_entropy`, targets are class
     numbers.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from graphc.ir.types import INTEGERS
 from graphc.ops.functional.activation import softplus
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.bounds import as_index, classes_in_bounds
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.core import Operand, cast_to
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
@@ -39,7 +38,7 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def gaussian_nll_loss(
-    x: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    x: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: Operand = 1e-6, reduction: str = "mean"
 ) -> Tensor:
     """(log(v) + (x - target)^2 / v) / 2 with v = max(var, eps), plus log(2 pi) / 2 if full; reduced (Nix and Weigend, 1994;
     MindSpore: ops.gaussian_nll_loss).
@@ -62,7 +61,7 @@ def multi_margin_loss(
     input: Tensor,
     target: Tensor,
     p: int = 1,
-    margin: float = 1,
+    margin: Operand = 1,
     weight: Tensor | None = None,
     reduction: str = "mean",
 ) -> Tensor:
@@ -152,9 +151,9 @@ def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
     negative: Tensor,
-    margin: Any = 1.0,
-    p: int = 2,
-    eps: float = 1e-6,
+    margin: Operand = 1.0,
+    p: int | Tensor = 2,
+    eps: Operand = 1e-6,
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:

@@ -10,7 +10,7 @@ from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.functional.arithmetic import div, float_power, floor_div, round_
 from graphc.ops.functional.clipping import clamp
-from graphc.ops.functional.core import cast, cast_to
+from graphc.ops.functional.core import Extents, Ints, Operand, Shape, cast, cast_to
 from graphc.ops.functional.create import full, full_like, ones, zeros
 from graphc.ops.functional.decided import item_of
 from graphc.ops.functional.diagonals import diagonal
@@ -79,7 +79,7 @@ class Methods(Overloads):
         """A diagonal of two axes, as a new last axis."""
         return diagonal(self, offset, axis1, axis2)
 
-    def multiply(self: Any, value: Any) -> Tensor:
+    def multiply(self: Any, value: Operand) -> Tensor:
         """The product with a tensor or number."""
         return mul(self, value)
 
@@ -131,7 +131,7 @@ class Methods(Overloads):
         """This tensor in float64, which compiled steps do not know."""
         return cast(self, "float64")
 
-    def reshape(self: Any, *sizes: Any, shape: Any = None) -> Tensor:
+    def reshape(self: Any, *sizes: Ints, shape: Extents = None) -> Tensor:
         """The same elements under another shape; one size may be -1."""
         return reshape(self, as_shape(sizes if shape is None else (shape,)))
 
@@ -143,7 +143,7 @@ class Methods(Overloads):
         """The same elements under the shape of another tensor."""
         return reshape(self, other.shape)
 
-    def resize(self: Any, *shape: Any) -> Tensor:
+    def resize(self: Any, *shape: Ints) -> Tensor:
         """Another shape: elements left out at the end, or zeros added."""
         wanted = as_shape(shape)
         flat, count = ravel(self), math.prod(wanted)
@@ -152,7 +152,7 @@ class Methods(Overloads):
             kept = concat((kept, zeros((count - flat.size,), self.dtype)))
         return reshape(kept, wanted)
 
-    def expand(self: Any, *size: Any) -> Tensor:
+    def expand(self: Any, *size: Ints) -> Tensor:
         """This tensor repeated to a shape; -1 keeps a size."""
         return expand(self, as_shape(size))
 
@@ -160,15 +160,15 @@ class Methods(Overloads):
         """This where the condition holds, else y."""
         return select(condition, self, y)
 
-    def fill(self: Any, value: Any) -> Tensor:
+    def fill(self: Any, value: Operand) -> Tensor:
         """One number in this shape and dtype."""
         return full_like(self, value)
 
-    def new_zeros(self: Any, size: Any, dtype: Any = None) -> Tensor:
+    def new_zeros(self: Any, size: Shape, dtype: Any = None) -> Tensor:
         """Zeros of this dtype."""
         return zeros(size, self.dtype if dtype is None else dtype)
 
-    def new_ones(self: Any, size: Any, dtype: Any = None) -> Tensor:
+    def new_ones(self: Any, size: Shape, dtype: Any = None) -> Tensor:
         """Ones of this dtype."""
         return ones(size, self.dtype if dtype is None else dtype)
 
@@ -202,7 +202,7 @@ class Methods(Overloads):
             return updated(self, index, args[-1])
         return updated(self.reshape(-1), index, args[-1]).reshape(self.shape)
 
-    def assign_value(self: Any, value: Any) -> Any:
+    def assign_value(self: Any, value: Tensor) -> Any:
         """This tensor, holding the values of another of its shape and dtype: a tensor keeps its memory."""
         if value.tensor_type != self.tensor_type:
             raise ShapeError(
@@ -213,7 +213,7 @@ class Methods(Overloads):
         write(self, ..., value)
         return self
 
-    def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+    def new_full(self: Any, size: Shape, fill_value: Operand, dtype: Any = None) -> Tensor:
         """One number in a shape, in this dtype."""
         return full(size, fill_value, dtype=self.dtype if dtype is None else dtype)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import call, cast, halves_widened, is_number, real_only, shape_of
+from graphc.ops.functional.core import Operand, call, cast, halves_widened, is_number, real_only, shape_of
 from graphc.ops.functional.elementwise import add, mul, pow_, rsqrt, sqrt, square
 from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.in_place import assign
@@ -24,7 +24,7 @@ from graphc.ops.tensor.tensor import Tensor
 _MANY = 32
 
 
-def standardize(x: Tensor, mean: Tensor, variance: Tensor, eps: float, gamma: Tensor | None) -> Tensor:
+def standardize(x: Tensor, mean: Tensor, variance: Tensor, eps: Operand, gamma: Tensor | None) -> Tensor:
     """(x - mean) / sqrt(variance + eps) * gamma."""
     scale = rsqrt(add(variance, eps))
     return mul(x - mean, scale if gamma is None else mul(scale, gamma))
@@ -35,7 +35,7 @@ def layer_norm(
     normalized_shape: Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
-    eps: float = 1e-5,
+    eps: Operand = 1e-5,
 ) -> Tensor:
     """x standardized over its last axes, whose sizes `normalized_shape` gives, times weight plus bias of that shape."""
     shape = tuple(normalized_shape)
@@ -49,7 +49,7 @@ def layer_norm(
     return layer_norm_over(input, weight, bias, input.ndim - len(shape), eps)
 
 
-def layer_norm_over(x: Tensor, gamma: Tensor | None, beta: Tensor | None, begin: int, eps: float) -> Tensor:
+def layer_norm_over(x: Tensor, gamma: Tensor | None, beta: Tensor | None, begin: int, eps: Operand) -> Tensor:
     """x standardized over the axes from `begin` on, times gamma plus beta, which are broadcast against x.
 
     Statistics of float16 and bfloat16 are taken in float32.
@@ -74,7 +74,7 @@ def batch_norm(
     bias: Tensor | None,
     training: bool = False,
     momentum: float = 0.1,
-    eps: float = 1e-5,
+    eps: Operand = 1e-5,
 ) -> Tensor:
     """x [N, C, ...] standardized per channel, times weight plus bias (each [C]).
 
@@ -121,7 +121,7 @@ def group_norm(
     num_groups: int,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
-    eps: float = 1e-5,
+    eps: Operand = 1e-5,
 ) -> Tensor:
     """x [N, C, ...] standardized over each of `num_groups` groups of channels of a sample, times weight plus bias.
 
@@ -145,7 +145,7 @@ def group_norm(
     return cast(reshape(y, x.shape), source)
 
 
-def _by_channels(x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+def _by_channels(x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, eps: Operand) -> Tensor:
     """`group_norm` of x [N, C, P]. Everything large goes over the last axis alone, and only then over channels or samples: so all
     sums of the gradient are made in one sweep.
     """
@@ -171,9 +171,9 @@ def _by_channels(x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | N
 def lrn(
     x: Tensor,
     depth_radius: int = 5,
-    bias: float = 1.0,
-    alpha: float = 1.0,
-    beta: float = 0.5,
+    bias: Operand = 1.0,
+    alpha: Operand = 1.0,
+    beta: Operand = 0.5,
     norm_region: str = "ACROSS_CHANNELS",
 ) -> Tensor:
     """x / (bias + alpha sum of squares)^beta, the sum over depth_radius channels on either side (Krizhevsky et al., 2012)."""
@@ -188,7 +188,7 @@ def lrn(
     return mul(x, pow_(add(mul(total, alpha), bias), -beta))
 
 
-def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
+def rms_norm(x: Tensor, gamma: Tensor, epsilon: Operand = 1e-6) -> tuple[Tensor, Tensor]:
     """(x / sqrt(mean x^2 + epsilon) gamma, the factor) over the axes of gamma."""
     real_only("rms_norm", x)
     axes = tuple(range(x.ndim - gamma.ndim, x.ndim))

@@ -39,7 +39,9 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 @method()
-def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def norm(
+    A: Tensor, ord: float | str | None = None, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """The norm of vectors, over one axis or the flattened tensor, or of matrices, over two.
 
     ord     None: the root of the sum of squares over any axes. Of vectors (sum |x|^ord)^(1/ord), +-inf for the largest or
@@ -89,7 +91,7 @@ def _root(total: Tensor, order: float = 2.0) -> Tensor:
     return select(nothing, 0.0, sqrt(safe) if order == 2 else pow_(safe, 1.0 / order))
 
 
-def _vector_norm(x: Tensor, ord: Number, axes: Sequence[int], keepdim: bool) -> Tensor:
+def _vector_norm(x: Tensor, ord: Any, axes: Sequence[int], keepdim: bool) -> Tensor:
     if ord == 2:
         return _root(reduce_sum(square(x), tuple(axes), keepdim))
     if ord == math.inf:
@@ -119,7 +121,9 @@ def distance(apart: Tensor, p: Number, axis: int) -> Tensor:
     return norm(apart, p, axis)
 
 
-def vector_norm(x: Tensor, ord: Any = 2, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+def vector_norm(
+    x: Tensor, ord: float | str | None = 2, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None
+) -> Tensor:
     """(sum |x|^ord)^(1/ord) over axes, all by default; +-inf and 0 as for `norm`. Of complex numbers a float."""
     x = _sizes(_floats("vector_norm", x, dtype))
     _require_number("vector_norm", ord)
@@ -127,7 +131,12 @@ def vector_norm(x: Tensor, ord: Any = 2, axis: Axis = None, keepdims: bool = Fal
 
 
 def matrix_norm(
-    A: Tensor, ord: Any = "fro", axis: Sequence[int] = (-2, -1), keepdims: bool = False, *, dtype: Any = None
+    A: Tensor,
+    ord: float | str | None = "fro",
+    axis: Sequence[int] = (-2, -1),
+    keepdims: bool = False,
+    *,
+    dtype: Any = None,
 ) -> Tensor:
     """A norm of matrices over two axes: the first counts as rows.
 
@@ -182,7 +191,7 @@ def cond(A: Any, p: Any = None, *branches: Any) -> Any:
     return mul(matrix_norm(x, p), matrix_norm(inverse(x), p))
 
 
-def nuclear(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def nuclear(x: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values over two axes, which may be left out for a matrix."""
     if dim is None and x.ndim != 2:
         raise ShapeError(f"NuclearNorm: {x.tensor_type} has not two axes: give dim", loc=user_loc())

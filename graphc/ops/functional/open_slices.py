@@ -75,7 +75,7 @@ def _span(item: Any) -> int:
 
 
 def _is_open(bound: Any) -> bool:
-    return isinstance(bound, Deferred) or (isinstance(bound, Tensor) and bound.array is None)
+    return isinstance(bound, Deferred) or (isinstance(bound, Tensor) and dispatch.known_array(bound) is None)
 
 
 def _is_open_slice(item: slice) -> bool:

@@ -9,7 +9,7 @@ from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ir.types import DTYPES, numpy_dtype
 from graphc.ops.functional.activation import softmax
 from graphc.ops.functional.arithmetic import added, round_, subtract
-from graphc.ops.functional.core import Operand, cast
+from graphc.ops.functional.core import Axis, Extents, Ints, Operand, Shape, cast, pythons
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.diagonals import diag
 from graphc.ops.functional.distinct import unique_sorted
@@ -44,7 +44,7 @@ def _extremum(x: Tensor, largest: bool, given: tuple[Any, ...], named: dict[str,
     axis, places = named.pop("axis", None), named.pop("return_indices", False)
     keep = named.pop("keepdims", False)
     if given:
-        axis, keep = given[0], given[1] if len(given) > 1 else keep
+        axis, keep = pythons(given[0]), given[1] if len(given) > 1 else keep
         places = places or (isinstance(axis, int) and not by_axis)
     both, alone = (max_, amax) if largest else (min_, amin)
     if places:
@@ -65,17 +65,17 @@ def _with_places_last(x: Tensor, axis: int | None, keep_dims: bool, largest: boo
 class Overloads:
     """Given to Tensor, member by member."""
 
-    def add(self: Any, other: Operand, *, alpha: Any = 1) -> Tensor:
+    def add(self: Any, other: Operand, *, alpha: Operand = 1) -> Tensor:
         """This + alpha other."""
         return added(self, other, alpha=alpha)
 
-    def sub(self: Any, other: Operand, *, alpha: Any = 1) -> Tensor:
+    def sub(self: Any, other: Operand, *, alpha: Operand = 1) -> Tensor:
         """This - alpha other."""
         return subtract(self, other, alpha=alpha)
 
     subtract = sub
 
-    def addr(self: Any, vec1: Tensor, vec2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addr(self: Any, vec1: Tensor, vec2: Tensor, beta: Operand = 1, alpha: Operand = 1) -> Tensor:
         """beta this + alpha times the outer product."""
         return addr(self, vec1, vec2, beta=beta, alpha=alpha)
 
@@ -89,22 +89,24 @@ class Overloads:
 
     # ---- over axes
 
-    def sum(self: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None) -> Tensor:
+    def sum(
+        self: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, initial: Operand | None = None
+    ) -> Tensor:
         """The sum over axes plus `initial`, in a dtype if given, else of integers in int64. sum(axis, True) keeps the axes."""
         if isinstance(dtype, bool):
             dtype, keepdims = None, dtype
         made = sum_(self, axis, keepdims, dtype=dtype)
         return made if initial is None else add(made, initial)
 
-    def mean(self: Any, axis: Any = None, keep_dims: bool = False, *, dtype: Any = None) -> Tensor:
+    def mean(self: Any, axis: Axis = None, keep_dims: bool = False, *, dtype: Any = None) -> Tensor:
         """The mean over axes, in a dtype if given, else of integers without its fraction."""
         return reduce_mean(self if dtype is None else cast(self, dtype), axis, keep_dims)
 
-    def std(self: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **named: Any) -> Tensor:
+    def std(self: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False, **named: Any) -> Tensor:
         """The root of `var`."""
         return std(self, *_spread("std", axis, ddof, keepdims, named))
 
-    def var(self: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **named: Any) -> Tensor:
+    def var(self: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False, **named: Any) -> Tensor:
         """The sum of squared deviations from the mean over axes, divided by count - ddof; of integers in float32.
 
         var(dim=..., correction=1, keepdim=False): divided by count - correction.
@@ -131,7 +133,7 @@ class Overloads:
         """The smallest element over `axis`. min(1), with the axis by position, min(dim=1) and return_indices add its places."""
         return _extremum(self, False, dim, named)
 
-    def argmax(self: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def argmax(self: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
         """int64: the place of the first largest element along an axis, or in the flattened tensor."""
         return argmax(self, axis, keepdims)
 
@@ -184,19 +186,19 @@ class Overloads:
             return swapaxes(self, *perm)
         return transpose(self, *perm)
 
-    def permute(self: Any, *axis: Any, dims: Any = None) -> Tensor:
+    def permute(self: Any, *axis: Ints, dims: Ints | None = None) -> Tensor:
         """Axes in another order."""
         return transpose(self, *(axis if dims is None else (dims,)))
 
-    def broadcast_to(self: Any, *sizes: Any, shape: Any = None) -> Tensor:
+    def broadcast_to(self: Any, *sizes: Ints, shape: Extents = None) -> Tensor:
         """This tensor repeated to a shape; -1 keeps a size."""
         return broadcast_to(self, as_shape(sizes if shape is None else (shape,)))
 
-    def tile(self: Any, *times: Any, dims: Any = None) -> Tensor:
+    def tile(self: Any, *times: Ints, dims: Ints | None = None) -> Tensor:
         """This repeated `dims[i]` times along axis i; leading axes of size 1 are added where `dims` is longer."""
         return tile(self, as_shape(times if dims is None else (dims,)))
 
-    def repeat(self: Any, *times: Any, repeats: Any = None) -> Tensor:
+    def repeat(self: Any, *times: Ints, repeats: Ints | None = None) -> Tensor:
         """This repeated repeats[i] times along axis i, as `tile`. ShapeError for fewer numbers than axes."""
         counts = as_shape(times if repeats is None else (repeats,))
         if len(counts) < self.ndim:
@@ -206,7 +208,7 @@ class Overloads:
         return tile(self, counts)
 
     def repeat_interleave(
-        self: Any, repeats: Any, axis: int | None = None, *, output_size: int | None = None
+        self: Any, repeats: Shape, axis: int | None = None, *, output_size: int | None = None
     ) -> Tensor:
         """Every entry of an axis (of the flattened tensor by default) as often as `repeats` says: one number, or one each."""
         made = repeat_interleave(self, repeats, axis)
@@ -214,7 +216,7 @@ class Overloads:
             only("repeat_interleave", "output_size", output_size, made.shape[0 if axis is None else axis])
         return made
 
-    def split(self: Any, split_size_or_sections: Any, axis: Any = 0) -> tuple[Tensor, ...]:
+    def split(self: Any, split_size_or_sections: Ints, axis: int = 0) -> tuple[Tensor, ...]:
         """Pieces of a size, or of the given sizes, along an axis."""
         return split(self, split_size_or_sections, axis)
 
@@ -268,7 +270,7 @@ class Overloads:
         condition, y = _in_order("select", ("condition", "y"), args, named)
         return select(condition, self, y)
 
-    def index_add(self: Any, *args: Any, alpha: Any = 1, **named: Any) -> Tensor:
+    def index_add(self: Any, *args: Any, alpha: Operand = 1, **named: Any) -> Tensor:
         """A copy with entries added to those of an axis: index_add(dim, index, source, alpha=...) adds alpha source,
         index_add(indices, y, axis) adds y.
         """

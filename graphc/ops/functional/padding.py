@@ -9,7 +9,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared import borders
-from graphc.ops.functional.core import Number, call, cast_to
+from graphc.ops.functional.core import Number, Operand, call, cast_to
 from graphc.ops.functional.create import ones_like
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
@@ -39,7 +39,7 @@ def bordered(x: Tensor, paddings: Sequence[Sequence[int]], value: Number | Tenso
 
 
 def pad(
-    input_x: Tensor, padding: Any = None, mode: str = "constant", value: Any = None, *, paddings: Any = None
+    input_x: Tensor, padding: Any = None, mode: str = "constant", value: Operand | None = None, *, paddings: Any = None
 ) -> Tensor:
     """x with a border: `padding` is (before, after) of the last axis, then of the one before it, and so on.
 

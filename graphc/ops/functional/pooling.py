@@ -11,7 +11,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS, INTEGERS
 from graphc.ops.functional.conv import padded_ends, triple
-from graphc.ops.functional.core import call, cast_to
+from graphc.ops.functional.core import Ints, Operand, call, cast_to
 from graphc.ops.functional.elementwise import (
     abs_,
     greater,
@@ -180,10 +180,10 @@ def avg_pool(
 
 def max_pool2d(
     x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     return_indices: bool = False,
     ceil_mode: bool = False,
 ) -> Any:
@@ -199,10 +199,10 @@ def max_pool2d(
 
 def max_pool3d(
     x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
@@ -212,9 +212,9 @@ def max_pool3d(
 
 def avg_pool1d(
     input_x: Tensor,
-    kernel_size: Any = 1,
-    stride: Any = 1,
-    padding: Any = 0,
+    kernel_size: Ints = 1,
+    stride: Ints = 1,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
@@ -224,9 +224,9 @@ def avg_pool1d(
 
 def avg_pool2d(
     input_x: Tensor,
-    kernel_size: Any = 1,
-    stride: Any = 1,
-    padding: Any = 0,
+    kernel_size: Ints = 1,
+    stride: Ints = 1,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int = 0,
@@ -244,9 +244,9 @@ def avg_pool2d(
 
 def avg_pool3d(
     input_x: Tensor,
-    kernel_size: Any = 1,
-    stride: Any = 1,
-    padding: Any = 0,
+    kernel_size: Ints = 1,
+    stride: Ints = 1,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int = 0,
@@ -290,7 +290,7 @@ def pool3d(
 
 
 def _lp_pool(
-    owner: str, x: Tensor, axes: int, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool
+    owner: str, x: Tensor, axes: int, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool
 ) -> Tensor:
     norm_type = scalar(owner, "norm_type", norm_type, ("!=", 0), wanted="be a number other than 0")
     tensor = as_tensor(x, f"{owner}: x")
@@ -303,12 +303,16 @@ def _lp_pool(
     return squeeze(made, 0) if lead else made
 
 
-def lp_pool1d(x: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+def lp_pool1d(
+    x: Tensor, norm_type: Operand, kernel_size: int, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
     """(sum of x^p)^(1/p) of each window of [N, C, L] or [C, L], with p = norm_type (MindSpore: ops.lp_pool1d)."""
     return _lp_pool("lp_pool1d", x, 1, norm_type, kernel_size, stride, ceil_mode)
 
 
-def lp_pool2d(x: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+def lp_pool2d(
+    x: Tensor, norm_type: Operand, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
     """(sum of x^p)^(1/p) of each window of [N, C, H, W] or [C, H, W], with p = norm_type (MindSpore: ops.lp_pool2d)."""
     return _lp_pool("lp_pool2d", x, 2, norm_type, kernel_size, stride, ceil_mode)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 from graphc.errors import ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.declared.rules import broadcast_shape, broadcast_shapes
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Number, call, cast_to
+from graphc.ops.functional.core import Operand, call, cast_to
 from graphc.ops.functional.elementwise import add, mul, sub
 from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.joining import concat
@@ -92,7 +92,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensor_dot(input, other, ([input.ndim - 1], [other.ndim - 1]))
 
 
-def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
+def tensor_dot(x1: Tensor, x2: Tensor, axes: int | Sequence[int | Sequence[int]]) -> Tensor:
     """Products over axes: the last n of x1 with the first n of x2, or the given pairs of lists."""
     if isinstance(axes, int):
         first, second = list(range(x1.ndim - axes, x1.ndim)), list(range(axes))
@@ -132,12 +132,12 @@ def mv(mat: Tensor, vec: Tensor) -> Tensor:
     return matmul(mat, vec)
 
 
-def _plus(input: Tensor, product: Tensor, beta: Number, alpha: Number) -> Tensor:
+def _plus(input: Tensor, product: Tensor, beta: Operand, alpha: Operand) -> Tensor:
     return add(mul(input, beta), mul(product, alpha))
 
 
 @method("addmm")
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Operand = 1, alpha: Operand = 1) -> Tensor:
     """beta input + alpha mat1 mat2."""
     require_rank("addmm", "mat1", mat1, 2)
     require_rank("addmm", "mat2", mat2, 2)
@@ -145,26 +145,26 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
 
 
 @method()
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Operand = 1, alpha: Operand = 1) -> Tensor:
     """beta input + alpha batch1 batch2, of batches of matrices."""
     return _plus(input, matmul(batch1, batch2), beta, alpha)
 
 
 @method()
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Operand = 1, alpha: Operand = 1) -> Tensor:
     """beta input + alpha mat vec, of a matrix and a vector."""
     require_rank("addmv", "mat", mat, 2)
     require_rank("addmv", "vec", vec, 1)
     return _plus(input, matmul(mat, vec), beta, alpha)
 
 
-def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Operand = 1, alpha: Operand = 1) -> Tensor:
     """beta x + alpha times the outer product."""
     return _plus(x, outer(vec1, vec2), beta, alpha)
 
 
 @method()
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Operand = 1, alpha: Operand = 1) -> Tensor:
     """beta input + alpha times the sum of the products of the batch; of integers in int64, as `sum`."""
     return _plus(input, sum_(matmul(batch1, batch2), 0), beta, alpha)
 

@@ -124,7 +124,7 @@ def rand_like(input: Tensor, seed: int | None = None, dtype: Any = None) -> Tens
     return cast(_unit(input.shape, seed), input.dtype if dtype is None else dtype)
 
 
-def randint(low: Any, high: Any, size: Sequence[int], seed: int | None = None, *, dtype: Any = None) -> Tensor:
+def randint(low: Operand, high: Operand, size: Sequence[int], seed: int | None = None, *, dtype: Any = None) -> Tensor:
     """Integers from low up to, but without, high; int64 by default."""
     name = to_name(dtype) if dtype is not None else "int64"
     if isinstance(low, int) and isinstance(high, int) and high - low > 1 << 24:
@@ -150,7 +150,7 @@ def integers_from(state: Parameter, shape: Sequence[int], low: int, high: int, d
     return cast_to(add(bits if span == 1 << 63 else floor_mod(bits, span), low), dtype)
 
 
-def randint_like(input: Tensor, low: Any, high: Any, seed: int | None = None, *, dtype: Any = None) -> Tensor:
+def randint_like(input: Tensor, low: Operand, high: Operand, seed: int | None = None, *, dtype: Any = None) -> Tensor:
     """Integers from low up to, but without, high, in the shape of a tensor."""
     real_only("randint_like", input)
     return randint(low, high, input.shape, seed, dtype=dtype)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import cast
+from graphc.ops.functional.core import Ints, cast
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import less, sub
 from graphc.ops.functional.fitting import require_at_least
@@ -21,7 +20,7 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 @method()
-def flip(input: Tensor, dims: Any) -> Tensor:
+def flip(input: Tensor, dims: Ints) -> Tensor:
     """Axes in reverse order."""
     axes = () if dims == () else normalize_axes("flip", (dims,) if dims is None else dims, input.ndim)
     turned = getitem(input, tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(input.ndim)))
@@ -53,7 +52,7 @@ def rot90(input: Tensor, k: int, dims: Sequence[int]) -> Tensor:
 
 
 @method()
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+def roll(input: Tensor, shifts: Ints, dims: Ints | None = None) -> Tensor:
     """Elements moved along axes, those beyond the end coming in at the beginning; flattened without axes."""
     if dims is None:
         return reshape(roll(reshape(input, (-1,)), shifts, 0), input.shape)
@@ -95,7 +94,7 @@ def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: in
 
 
 @method()
-def reverse(x: Tensor, axis: Any) -> Tensor:
+def reverse(x: Tensor, axis: Ints) -> Tensor:
     """Axes in reverse order."""
     return flip(x, axis)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import cast
+from graphc.ops.functional.core import Extents, cast
 from graphc.ops.functional.distributions import sizes
 from graphc.ops.functional.elementwise import (
     abs_,
@@ -106,7 +106,7 @@ def _weights(count: int, wanted: int, scale: Tensor, translation: Tensor, kernel
 
 
 def scale_and_translate(
-    images: Tensor, size: Any, scale: Any, translation: Any, kernel_type: str, antialias: bool
+    images: Tensor, size: Extents, scale: Any, translation: Any, kernel_type: str, antialias: bool
 ) -> Tensor:
     """float32 [N, height, width, C]: images [N, H, W, C] multiplied in size by `scale`, then moved by `translation`.
 

@@ -10,7 +10,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.banded import bands
 from graphc.ops.functional.adaptive_pooling import adaptive
-from graphc.ops.functional.core import call, cast
+from graphc.ops.functional.core import Extents, call, cast
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_mean
 from graphc.ops.functional.shapes import transpose, whole_numbers
@@ -207,7 +207,7 @@ def resize_by_places(x: Tensor, sizes: Sequence[int], mode: str, corners: bool) 
     return _resized(x, sizes, axis_of)
 
 
-def resize_area(images: Tensor, size: Any, align_corners: bool = False) -> Tensor:
+def resize_area(images: Tensor, size: Extents, align_corners: bool = False) -> Tensor:
     """float32[N, H, W, C]: images [N, H, W, C] in another height and width, each pixel the mean of what it covers."""
     x = transpose(cast(images, "float32"), (0, 3, 1, 2))
 
@@ -251,20 +251,24 @@ def upsample_nearest(owner: str, axes: int, x: Tensor, output_size: Any = None, 
     return resize_nearest(x, sizes, scales=steps)
 
 
-def upsample_nearest3d(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
+def upsample_nearest3d(x: Tensor, output_size: Extents = None, scales: float | Sequence[float] | None = None) -> Tensor:
     """Volumes [N, C, D, H, W] in another size, by nearest neighbours."""
     return upsample_nearest("UpsampleNearest3D", 3, x, output_size, scales)
 
 
 def upsample_trilinear3d(
-    x: Tensor, output_size: Any = None, scales: Any = None, *, align_corners: bool = False
+    x: Tensor,
+    output_size: Extents = None,
+    scales: float | Sequence[float] | None = None,
+    *,
+    align_corners: bool = False,
 ) -> Tensor:
     """Volumes [N, C, D, H, W] in another size, by trilinear interpolation."""
     sizes, steps = _upsampled("UpsampleTrilinear3D", 3, x, output_size, scales)
     return resize_linear(x, sizes, align_corners, True, steps)
 
 
-def resize_linear1d(x: Tensor, size: Any, coordinate_transformation_mode: str = "align_corners") -> Tensor:
+def resize_linear1d(x: Tensor, size: Extents, coordinate_transformation_mode: str = "align_corners") -> Tensor:
     """Sequences [N, C, L] in another length, by linear interpolation; of length 1: their first entry."""
     modes = ("align_corners", "half_pixel")
     if coordinate_transformation_mode not in modes:
@@ -297,8 +301,8 @@ MODES = {
 
 def interpolate(
     input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
+    size: Extents = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -379,8 +383,8 @@ def _wanted(x: Tensor, size: Any, scale_factor: Any) -> tuple[tuple[int, ...], S
 
 def upsample(
     input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
+    size: Extents = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,

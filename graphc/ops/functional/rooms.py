@@ -47,9 +47,14 @@ def with_rooms(shape: Any) -> Any:
 
 
 def sized(x: Any) -> Any:
-    """The same; of a tensor that says how many elements of a mask are true, the size that is counted."""
+    """The same; of a tensor that says how many elements of a mask are true, the size that is counted; of one that is made of
+    constants the number.
+    """
     if not isinstance(x, Tensor) or x.array is not None or x.shape or x.tensor_type.dtype not in ("int32", "int64"):
         return x
+    known = dispatch.known_array(x)
+    if known is not None:
+        return known.item()
     active: Any = dispatch.recorder.get()
     found = None if active is None or active.immediate else active.size_of(x)
     return x if found is None else found

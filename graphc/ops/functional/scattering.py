@@ -12,7 +12,7 @@ from graphc.ir.types import FLOATS, INTEGERS
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div, truncate_div
 from graphc.ops.functional.bounds import as_index, in_bounds
-from graphc.ops.functional.core import Operand, call, cast_to, is_number
+from graphc.ops.functional.core import Extents, Operand, call, cast_to, is_number
 from graphc.ops.functional.create import ones_like, zeros
 from graphc.ops.functional.elements import beside, element_places
 from graphc.ops.functional.index import Indices, coordinates, scattered, updated, write
@@ -93,7 +93,7 @@ def tensor_scatter_min(input_x: Tensor, indices: Indices, updates: Tensor) -> Te
     return tensor_scatter("min", input_x, indices, updates)
 
 
-def scatter_nd(indices: Indices, updates: Tensor, shape: Any) -> Tensor:
+def scatter_nd(indices: Indices, updates: Tensor, shape: Extents) -> Tensor:
     """Zeros of a shape with `updates` added at coordinates."""
     return tensor_scatter("add", zeros(as_shape((shape,)), updates.dtype), indices, updates, "scatter_nd")
 

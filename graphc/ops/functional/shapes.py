@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Axis, call, is_eager
+from graphc.ops.functional.core import Axis, Extents, Ints, call, is_eager
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -24,7 +25,7 @@ def as_shape(shape: Any) -> tuple[int, ...]:
     if len(shape) == 1 and (isinstance(shape[0], (tuple, list)) or (isinstance(shape[0], Tensor) and shape[0].ndim)):
         shape = shape[0]
     if isinstance(shape, Tensor):
-        array = shape.array
+        array = dispatch.known_array(shape)
         if array is None or array.ndim != 1 or array.dtype.kind not in "iu":
             raise ArgumentTypeError(f"a shape consists of integers, got a tensor {shape.tensor_type}", loc=user_loc())
         shape = array.tolist()
@@ -44,7 +45,7 @@ def whole_numbers(owner: str, name: str, value: Any) -> tuple[int, ...]:
 
 def _plain(value: Any) -> Any:
     """The numbers of a tensor or array that is known, Python's own; anything else as it is."""
-    array = value.array if isinstance(value, Tensor) else value
+    array = dispatch.known_array(value) if isinstance(value, Tensor) else value
     return array.tolist() if isinstance(array, np.ndarray) else value
 
 
@@ -53,7 +54,7 @@ def _shown(value: Any) -> str:
 
 
 def _as_size(size: Any) -> int:
-    known = size.array if isinstance(size, Tensor) and size.ndim == 0 else size
+    known = dispatch.known_array(size) if isinstance(size, Tensor) and size.size == 1 else size
     if known is None:
         raise ArgumentTypeError(
             f"a shape consists of integers, got a tensor {size.tensor_type}, whose value only the run tells",
@@ -63,7 +64,7 @@ def _as_size(size: Any) -> int:
     kind = np.asarray(known).dtype.kind if isinstance(size, Tensor) else "i"
     if isinstance(known, bool) or not isinstance(known, (int, np.integer, np.ndarray)) or kind not in "iu":
         raise ArgumentTypeError(f"a shape consists of integers, got {size!r}", loc=user_loc())
-    return int(known)
+    return int(known.item()) if isinstance(known, np.ndarray) else int(known)
 
 
 def reshape(input: Tensor, shape: Sequence[int] | int) -> Tensor:
@@ -82,7 +83,7 @@ def reshape(input: Tensor, shape: Sequence[int] | int) -> Tensor:
     return x.value() if as_it_is else call("Reshape", x, shape=wanted)
 
 
-def transpose(input: Tensor, dims: Any = None, *more: Any) -> Tensor:
+def transpose(input: Tensor, dims: Ints | None = None, *more: Any) -> Tensor:
     """Axes in another order; reversed by default."""
     x = input
     wanted = tuple(range(x.ndim))[::-1] if dims is None else as_shape((dims, *more))
@@ -155,13 +156,13 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 # ---- moving axes
 
 
-def permute(input: Tensor, axis: Any, *more: Any) -> Tensor:
+def permute(input: Tensor, axis: Axis, *more: Any) -> Tensor:
     """Axes in another order."""
     return transpose(input, axis, *more)
 
 
 @method("moveaxis", "movedim")
-def moveaxis(x: Tensor, source: Any, destination: Any) -> Tensor:
+def moveaxis(x: Tensor, source: Ints, destination: Ints) -> Tensor:
     """Axes moved to other places; the others keep their order."""
     sources, targets = (whole_numbers("moveaxis", n, a) for n, a in (("source", source), ("destination", destination)))
     if len(sources) != len(targets):
@@ -189,7 +190,7 @@ def ravel(input: Tensor) -> Tensor:
     return reshape(input, (-1,))
 
 
-def expand(input_x: Tensor, size: Any) -> Tensor:
+def expand(input_x: Tensor, size: Extents) -> Tensor:
     """x repeated to a shape; -1 keeps a size."""
     return broadcast_to(input_x, as_shape(size if isinstance(size, (tuple, list)) else (size,)))
 

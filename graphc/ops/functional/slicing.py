@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +15,9 @@ from graphc.ops.declared.bounds import IndexKindError, IndexRangeError
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.bounds import as_index, in_bounds
 from graphc.ops.functional.core import call, cast, shape_of
-from graphc.ops.functional.elementwise import add
+from graphc.ops.functional.elementwise import add, less
 from graphc.ops.functional.fitting import require_at_least
+from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -74,10 +76,16 @@ def one_ellipsis(items: Sequence[Any]) -> None:
 
 
 @method()
-def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
-    """`length` entries of an axis from `start`, which may count from its end. ArgumentValueError where it has not so many."""
+def narrow(input: Tensor, axis: int, start: int | Tensor, length: int) -> Tensor:
+    """`length` entries of an axis from `start`, which may count from its end, and may be a tensor of one element.
+    ArgumentValueError where it has not so many, IndexRangeError where only the run tells that.
+    """
     at = check_axis("narrow", axis, input.ndim)
     size = input.shape[at]
+    known = dispatch.known_array(start) if isinstance(start, Tensor) else start
+    if known is None and isinstance(start, Tensor):
+        return _from_where(input, at, start, operator.index(length))
+    start = operator.index(start)
     start = start + size if isinstance(start, int) and start < 0 else start
     if all(isinstance(v, int) for v in (start, length, size)) and not 0 <= start <= start + length <= size:
         raise ArgumentValueError(
@@ -86,18 +94,32 @@ def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
     return getitem(input, (*(slice(None),) * at, slice(start, start + length)))
 
 
+def _from_where(x: Tensor, axis: int, start: Tensor, length: int) -> Tensor:
+    """Entries of an axis from a place on that only the run tells."""
+    first = reshape(as_index(start), ())
+    first = select(less(first, 0), add(first, x.shape[axis]), first)
+    places = add(Tensor(np.arange(length, dtype=np.int32)), cast(first, "int32"))
+    # What begins in front of the axis does not begin at its end.
+    places = select(less(places, 0), x.shape[axis], places)
+    return rows_at(x, in_bounds("narrow", places, shape_of(x)[axis]), axis)
+
+
 def select_at(input: Tensor, dim: int, index: int) -> Tensor:
     """One entry of an axis, which goes away."""
     return getitem(input, (*(slice(None),) * check_axis("select", dim, input.ndim), index))
 
 
-def slice_(input_x: Tensor, begin: Sequence[int], size: Sequence[int]) -> Tensor:
-    """`size` entries of each axis from `begin`; -1 takes what is left."""
+def slice_(input_x: Tensor, begin: Sequence[int | Tensor], size: Sequence[int]) -> Tensor:
+    """`size` entries of each axis from `begin`, of which tensors may be some; -1 takes what is left."""
     if not len(begin) == len(size) == input_x.ndim:
         raise ArgumentValueError(
             f"slice: begin {begin} and size {size} are not one number for each axis of {input_x.tensor_type}",
             loc=user_loc(),
         )
+    for axis, (b, n) in enumerate(zip(begin, size, strict=True)):
+        if isinstance(b, Tensor) and dispatch.known_array(b) is None and n != -1:
+            input_x = narrow(input_x, axis, b, n)
+            begin = (*begin[:axis], 0, *begin[axis + 1 :])
     last = [b + n if n != -1 else d for b, n, d in zip(begin, size, input_x.shape, strict=True)]
     for b, e, d in zip(begin, last, input_x.shape, strict=True):
         if not 0 <= b <= e <= d:

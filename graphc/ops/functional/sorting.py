@@ -132,7 +132,7 @@ def median(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Tenso
     return (expand_dims(value, at), expand_dims(index, at)) if keepdims else (value, index)
 
 
-def in_top_k(x1: Tensor, x2: Tensor, k: int) -> Tensor:
+def in_top_k(x1: Tensor, x2: Tensor, k: int | Tensor) -> Tensor:
     """bool: whether the element of each row at the given place is among the k largest. Not where the place is out of range, nor
     where the element is not finite (MindSpore: ops.intopk).
     """

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.functional.core import Operand, as_float, call, pair
+from graphc.ops.functional.core import Count, Operand, as_float, call, pair
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import add
 from graphc.ops.functional.fitting import require_alike
@@ -58,7 +58,7 @@ def igammac(input: Operand, other: Operand) -> Tensor:
     return call("Igammac", *_floats("igammac", input, other))
 
 
-def polygamma(n: int | Tensor, input: Tensor) -> Tensor:
+def polygamma(n: Count, input: Tensor) -> Tensor:
     """The n-th derivative of digamma, n >= 0: an int, or a tensor of one element whose value is known."""
     order = known_values("polygamma", n) if isinstance(n, Tensor) else n
     if np.size(order) != 1 or isinstance(order, bool) or np.asarray(order).dtype.kind not in "iu":

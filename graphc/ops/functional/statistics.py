@@ -11,7 +11,7 @@ from graphc.ir.types import HALVES
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import Axis, as_float, call, cast, halves_widened, real_only, shape_of
+from graphc.ops.functional.core import Axis, Operand, as_float, call, cast, halves_widened, real_only, shape_of
 from graphc.ops.functional.elementwise import add, equal, greater, maximum, mul, sqrt, square, sub
 from graphc.ops.functional.fitting import require_at_least, require_rank
 from graphc.ops.functional.logic import select
@@ -103,7 +103,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
 
 
 @method()
-def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
+def renorm(input: Tensor, p: float, axis: int, maxnorm: Operand) -> Tensor:
     """Each entry of an axis scaled down to the p-norm maxnorm if it is larger; p above 0, maxnorm not below."""
     if isinstance(p, (int, float)) and not p > 0:
         raise ArgumentValueError(f"renorm: p must be positive, got {p}", loc=user_loc())
@@ -115,7 +115,7 @@ def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
     return select(broadcast_to(greater(norm, maxnorm), input.shape), mul(input, scale), input)
 
 
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: Operand = 1e-8) -> Tensor:
     """x1 x2 / (|x1| |x2|) over an axis; the product of the lengths is at least eps."""
 
     def length(x: Tensor) -> Tensor:

@@ -62,7 +62,7 @@ def sinc(input: Operand) -> Tensor:
 
 
 @method()
-def logit(input: Tensor, eps: float | None = None) -> Tensor:
+def logit(input: Tensor, eps: Operand | None = None) -> Tensor:
     """log(x / (1 - x)), x first held within [eps, 1 - eps] if eps is given."""
     real_only("logit", input)
     x = input if eps is None else minimum(maximum(input, eps), 1 - eps)

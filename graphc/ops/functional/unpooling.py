@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.bounds import IndexRangeError
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.core import Extents, Ints, cast_to
 from graphc.ops.functional.create import zeros
 from graphc.ops.functional.elements import elements_at
 from graphc.ops.functional.elementwise import add, floor, greater_equal, less, logical_and, mul, sub
@@ -77,14 +78,24 @@ def unpooled(
 
 
 def max_unpool1d(
-    x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    x: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Extents = None,
 ) -> Tensor:
     """The reverse of max pooling of [N, C, L] or [C, L] (MindSpore: ops.max_unpool1d); see `max_unpool2d`."""
     return unpooled("max_unpool1d", x, indices, 1, kernel_size, stride, padding, output_size)
 
 
 def max_unpool2d(
-    x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    x: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Extents = None,
 ) -> Tensor:
     """Zeros with the elements of x at the places `indices` of each flattened plane (MindSpore: ops.max_unpool2d).
 
@@ -97,7 +108,12 @@ def max_unpool2d(
 
 
 def max_unpool3d(
-    x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    x: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Extents = None,
 ) -> Tensor:
     """The reverse of max pooling of [N, C, D, H, W] or [C, D, H, W] (MindSpore: ops.max_unpool3d); see `max_unpool2d`."""
     return unpooled("max_unpool3d", x, indices, 3, kernel_size, stride, padding, output_size)
@@ -188,9 +204,9 @@ def _fractional(
 
 def fractional_max_pool2d(
     input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    kernel_size: Ints,
+    output_size: Extents = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
@@ -207,9 +223,9 @@ def fractional_max_pool2d(
 
 def fractional_max_pool3d(
     input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    kernel_size: Ints,
+    output_size: Extents = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ops.functional.core import call, cast_to, halves_widened
+from graphc.ops.functional.core import Operand, call, cast_to, halves_widened
 from graphc.ops.functional.elementwise import add, mul, neg, rsqrt, square, sub
 from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
@@ -47,7 +47,7 @@ def _sum_of(owner: str, x1: Tensor, x2: Tensor) -> Tensor:
 
 
 def add_layer_norm(
-    x1: Tensor, x2: Tensor, gamma: Tensor, beta: Tensor, epsilon: float = 1e-5, additional_output: bool = False
+    x1: Tensor, x2: Tensor, gamma: Tensor, beta: Tensor, epsilon: Operand = 1e-5, additional_output: bool = False
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(y, mean, 1 / deviation, x) of the sum x = x1 + x2: y is x standardized over its last axis, times gamma plus beta.
 

@@ -10,6 +10,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.blocks import batch_to_space_nd, space_to_batch_nd
+from graphc.ops.functional.core import Axis
 from graphc.ops.functional.create import range_
 from graphc.ops.functional.diagonals import diag_part
 from graphc.ops.functional.index import marked, scattered
@@ -68,7 +69,7 @@ Identity, Cast, Reshape = declare("Identity", _identity), declare("Cast", F.cast
 Transpose, ExpandDims = declare("Transpose", F.transpose), declare("ExpandDims", F.expand_dims)
 
 
-def _conjugate_transpose(x: Tensor, perm: Any) -> Tensor:
+def _conjugate_transpose(x: Tensor, perm: Axis) -> Tensor:
     """The conjugates of x's elements, with its axes in the order of perm."""
     return F.conj(F.transpose(x, perm))
 

@@ -12,6 +12,7 @@ from graphc.arguments import only
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.attention import FAR, Attention, attend, unpacked_bits
+from graphc.ops.functional.core import Operand
 from graphc.ops.functional.experts import finalized
 from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
 from graphc.ops.tensor.seed import generator
@@ -75,7 +76,7 @@ FlashAttentionScore = declare(
 # ---- masks of dropout, a bit for an element
 
 
-def _drop_gen_mask(shape: Sequence[int], keep_prob: Any, Seed0: int, Seed1: int) -> Tensor:
+def _drop_gen_mask(shape: Sequence[int], keep_prob: Operand, Seed0: int, Seed1: int) -> Tensor:
     """uint8 [n]: a random bit for each element of a shape, 1 with the probability keep_prob, the lowest bit first; up to a
     multiple of 128 bits.
     """
@@ -85,7 +86,7 @@ def _drop_gen_mask(shape: Sequence[int], keep_prob: Any, Seed0: int, Seed1: int)
     return F.cast(F.reduce_sum(F.mul(F.cast(bits, "int32"), weights), 1), "uint8")
 
 
-def _drop_do_mask(x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
+def _drop_do_mask(x: Tensor, mask: Tensor, keep_prob: Operand) -> Tensor:
     """x / keep_prob where the mask of DropoutGenMask has a 1, else 0."""
     count = math.prod(x.shape)
     if mask.tensor_type.dtype != "uint8" or mask.ndim != 1 or mask.size * 8 < count:

@@ -9,6 +9,7 @@ from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.blocks import batch_to_space_nd, space_to_batch_nd
+from graphc.ops.functional.core import Ints
 from graphc.ops.functional.counting import bincount_of_size, confusion_matrix, histogram_fixed_width, segment_rows
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.placing import fill_diagonal, index_put, masked_scatter
@@ -149,7 +150,7 @@ BatchToSpace = declare(
 )
 
 
-def _known_blocks(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
+def _known_blocks(input_x: Tensor, block_shape: Ints, crops: Ints) -> Tensor:
     """The reverse of SpaceToBatchND, with sizes given as operands that are known."""
     block, cut = (
         known_values("BatchToSpaceNDV2", v).tolist() if isinstance(v, Tensor) else v for v in (block_shape, crops)

@@ -7,6 +7,7 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.candidates import pair_of_seeds
+from graphc.ops.functional.core import Extents
 from graphc.ops.functional.distributions import sizes
 from graphc.ops.functional.filling import cauchy_numbers, log_normal_like
 from graphc.ops.functional.random import uniform_from
@@ -25,12 +26,12 @@ def _bernoulli(x: Tensor, p: Any, seed: int, offset: int) -> Tensor:
 Bernoulli = declare("Bernoulli", _bernoulli, seed=-1, offset=0)
 
 
-def _gamma(shape: Any, alpha: Tensor, beta: Tensor, seed: int, seed2: int) -> Tensor:
+def _gamma(shape: Extents, alpha: Tensor, beta: Tensor, seed: int, seed2: int) -> Tensor:
     """Gamma numbers of shapes alpha and rates beta, which are broadcast with `shape`."""
     return F.gamma(shape, alpha, beta, pair_of_seeds(seed, seed2))
 
 
-def _random_gamma(shape: Any, alpha: Tensor, seed: int, seed2: int) -> Tensor:
+def _random_gamma(shape: Extents, alpha: Tensor, seed: int, seed2: int) -> Tensor:
     """[*shape, *alpha.shape]: gamma numbers of shapes alpha and scale 1."""
     return F.random_gamma(shape, alpha, pair_of_seeds(seed, seed2))
 
@@ -38,12 +39,12 @@ def _random_gamma(shape: Any, alpha: Tensor, seed: int, seed2: int) -> Tensor:
 Gamma, RandomGamma = declare("Gamma", _gamma, seed=0, seed2=0), declare("RandomGamma", _random_gamma, seed=0, seed2=0)
 
 
-def _poisson(shape: Any, mean: Tensor, seed: int, seed2: int) -> Tensor:
+def _poisson(shape: Extents, mean: Tensor, seed: int, seed2: int) -> Tensor:
     """int32 Poisson numbers of means that are broadcast with `shape`."""
     return F.cast(F.poisson(shape, mean, pair_of_seeds(seed, seed2)), "int32")
 
 
-def _random_poisson(shape: Any, rate: Tensor, seed: int, seed2: int, dtype: Any) -> Tensor:
+def _random_poisson(shape: Extents, rate: Tensor, seed: int, seed2: int, dtype: Any) -> Tensor:
     """[*shape, *rate.shape]: Poisson numbers."""
     return F.random_poisson(shape, rate, pair_of_seeds(seed, seed2), dtype)
 
@@ -53,7 +54,7 @@ Poisson = declare("Poisson", _poisson, seed=0, seed2=0)
 RandomPoisson = declare("RandomPoisson", _random_poisson, seed=0, seed2=0, dtype=int64)
 
 
-def _between(shape: Any, mean: Tensor, stdevs: Tensor, min: Tensor, max: Tensor, seed: int, seed2: int) -> Tensor:
+def _between(shape: Extents, mean: Tensor, stdevs: Tensor, min: Tensor, max: Tensor, seed: int, seed2: int) -> Tensor:
     """Normal numbers of means and deviations, between bounds: [batch, ...], the parameters numbers or [batch], of one dtype."""
     return truncated_normal(
         sizes("ParameterizedTruncatedNormal", shape), (mean, stdevs, min, max), pair_of_seeds(seed, seed2)
@@ -63,7 +64,7 @@ def _between(shape: Any, mean: Tensor, stdevs: Tensor, min: Tensor, max: Tensor,
 ParameterizedTruncatedNormal = declare("ParameterizedTruncatedNormal", _between, seed=0, seed2=0)
 
 
-def _standard_laplace(shape: Any, seed: int, seed2: int) -> Tensor:
+def _standard_laplace(shape: Extents, seed: int, seed2: int) -> Tensor:
     """Laplace numbers of mean 0 and scale 1."""
     return F.standard_laplace(sizes("StandardLaplace", shape), pair_of_seeds(seed, seed2))
 
@@ -146,7 +147,7 @@ UniformCandidateSampler = declare(
 )
 
 
-def _whole_range(shape: Any, dtype: Any) -> Tensor:
+def _whole_range(shape: Extents, dtype: Any) -> Tensor:
     """Integers of the whole range of a dtype, int32 or int64, in a shape."""
     name = to_name(dtype)
     if name not in ("int32", "int64"):

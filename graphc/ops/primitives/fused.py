@@ -6,6 +6,7 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.core import Operand
 from graphc.ops.primitives.optimizers import AdamWeightDecay
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import Hint, declare
@@ -34,11 +35,11 @@ def _scaled_gradient(grad: Tensor, square: Tensor, keep: Any, states: tuple[Para
 
 def _ada_factor(
     epsilon: Any,
-    clip_threshold: Any,
-    beta1: Any,
-    beta2t: Any,
-    weight_decay: Any,
-    learning_rate: Any,
+    clip_threshold: Operand,
+    beta1: Operand,
+    beta2t: Operand,
+    weight_decay: Operand,
+    learning_rate: Operand,
     gradient: Tensor,
     param: Parameter,
     exp_avg: Parameter,
@@ -78,18 +79,18 @@ FusedAdaFactor = declare(
 
 def _ada_factor_of_clipped(
     epsilon: Any,
-    clip_threshold: Any,
-    beta1: Any,
-    beta2t: Any,
-    weight_decay: Any,
-    learning_rate: Any,
+    clip_threshold: Operand,
+    beta1: Operand,
+    beta2t: Operand,
+    weight_decay: Operand,
+    learning_rate: Operand,
     gradient: Tensor,
     param: Parameter,
     exp_avg: Parameter,
     exp_avg_sq_row: Parameter,
     exp_avg_sq_col: Parameter,
     exp_avg_sq: Parameter,
-    global_norm: Any,
+    global_norm: Operand,
     enable_scale_parameter: bool,
     enable_first_moment: bool,
     enable_weight_decay: bool,
@@ -116,8 +117,8 @@ def _lars(
     gradient: Tensor,
     norm_weight: Tensor,
     norm_gradient: Tensor,
-    weight_decay: Any,
-    learning_rate: Any,
+    weight_decay: Operand,
+    learning_rate: Operand,
     epsilon: float,
     hyperpara: float,
     use_clip: bool,
@@ -140,13 +141,13 @@ def _adam_decay_of_clipped(
     var: Parameter,
     m: Parameter,
     v: Parameter,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
+    lr: Operand,
+    beta1: Operand,
+    beta2: Operand,
     epsilon: Any,
-    decay: Any,
+    decay: Operand,
     gradient: Tensor,
-    global_norm: Any,
+    global_norm: Operand,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """AdamWeightDecay with the gradient, in float32, divided by global_norm."""
     made: tuple[Tensor, Tensor, Tensor] = AdamWeightDecay()(

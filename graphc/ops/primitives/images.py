@@ -11,6 +11,7 @@ from graphc.ops.functional.boxes import nms_by_overlaps, nms_by_score, nms_of_cl
 from graphc.ops.functional.channel_dropout import dropped_channels
 from graphc.ops.functional.colors import adjust_contrast, adjust_hue, adjust_saturation, hsv_to_rgb, rgb_to_hsv
 from graphc.ops.functional.conv import dilation2d, unpadded
+from graphc.ops.functional.core import Extents, Ints, Operand
 from graphc.ops.functional.padding import pad_by_axes
 from graphc.ops.functional.rescaling import scale_and_translate
 from graphc.ops.primitives.network import check_weight, pair_of
@@ -23,11 +24,11 @@ def _conv_transpose(
     weight: Tensor,
     shape: Sequence[int],
     out_channel: int,
-    kernel_size: Any,
+    kernel_size: Ints,
     pad_mode: str,
-    pad: Any,
-    stride: Any,
-    dilation: Any,
+    pad: Ints,
+    stride: Ints,
+    dilation: Ints,
     group: int,
 ) -> Tensor:
     """The images of shape [N, C, H, W] whose convolution would have dy as the gradient of its result."""
@@ -65,11 +66,11 @@ def _conv3d(
     x: Tensor,
     weight: Tensor,
     out_channel: int,
-    kernel_size: Any,
+    kernel_size: Ints,
     pad_mode: str,
-    pad: Any,
-    stride: Any,
-    dilation: Any,
+    pad: Ints,
+    stride: Ints,
+    dilation: Ints,
     group: int,
 ) -> Tensor:
     """Cross-correlation of volumes [N, C, D, H, W] with windows."""
@@ -97,13 +98,13 @@ def _conv3d_transpose(
     weight: Tensor,
     in_channel: int,
     out_channel: int,
-    kernel_size: Any,
+    kernel_size: Ints,
     pad_mode: str,
-    pad: Any,
-    stride: Any,
-    dilation: Any,
+    pad: Ints,
+    stride: Ints,
+    dilation: Ints,
     group: int,
-    output_padding: Any,
+    output_padding: Ints,
 ) -> Tensor:
     """Transposed convolution of volumes [N, in, D, H, W] with windows [in, out / group, kd, kh, kw]."""
     check_weight("Conv3DTranspose", weight, in_channel, kernel_size)
@@ -132,7 +133,7 @@ Conv3DTranspose = declare(
 )
 
 
-def _dilation2d(x: Tensor, filter: Tensor, stride: Any, dilation: Any, pad_mode: str) -> Tensor:
+def _dilation2d(x: Tensor, filter: Tensor, stride: Ints, dilation: Ints, pad_mode: str) -> Tensor:
     """Grayscale dilation of images [N, C, H, W] by windows [C, kh, kw]."""
     mode = pad_mode.lower()
     if mode not in ("same", "valid"):
@@ -153,7 +154,7 @@ Dilation2D = declare(
 # ---- blocks of images
 
 
-def _im2col(x: Tensor, ksizes: Any, strides: Any, dilations: Any, pads: Any) -> Tensor:
+def _im2col(x: Tensor, ksizes: Ints, strides: Ints, dilations: Ints, pads: Ints) -> Tensor:
     """The windows of [N, C, H, W] as columns: [N, C, kh kw, number of windows]."""
     columns = F.unfold(x, ksizes, dilations, pads, strides)
     return F.reshape(columns, (x.shape[0], x.shape[1], -1, columns.shape[-1]))
@@ -162,7 +163,7 @@ def _im2col(x: Tensor, ksizes: Any, strides: Any, dilations: Any, pads: Any) -> 
 Im2Col = declare("Im2Col", _im2col, ksizes=REQUIRED, strides=1, dilations=1, pads=0)
 
 
-def _col2im(x: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
+def _col2im(x: Tensor, output_size: Extents, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Tensor:
     """[N, C, kh kw, number of windows] added up where their windows lie: [N, C, H, W]."""
     return F.col2im(x, output_size, kernel_size, dilation, padding, stride)
 
@@ -178,12 +179,21 @@ ChannelShuffle = declare(
 IOU = declare("IOU", F.iou, mode="iou")
 
 
-def _encode(anchor_box: Tensor, groundtruth_box: Tensor, means: Any, stds: Any) -> Tensor:
+def _encode(
+    anchor_box: Tensor, groundtruth_box: Tensor, means: float | Sequence[float], stds: float | Sequence[float]
+) -> Tensor:
     """What moves and scales anchors to boxes."""
     return F.bounding_box_encode(anchor_box, groundtruth_box, means, stds)
 
 
-def _decode(anchor_box: Tensor, deltas: Tensor, max_shape: Any, means: Any, stds: Any, wh_ratio_clip: float) -> Tensor:
+def _decode(
+    anchor_box: Tensor,
+    deltas: Tensor,
+    max_shape: Any,
+    means: float | Sequence[float],
+    stds: float | Sequence[float],
+    wh_ratio_clip: float,
+) -> Tensor:
     """The boxes that anchors become."""
     return F.bounding_box_decode(anchor_box, deltas, max_shape, means, stds, wh_ratio_clip)
 
@@ -214,7 +224,9 @@ AdjustHue, AdjustSaturation = declare("AdjustHue", adjust_hue), declare("AdjustS
 AdjustContrastv2 = declare("AdjustContrastv2", adjust_contrast)
 
 
-def _pad_v3(x: Tensor, paddings: Any, constant_value: Any = None, *, mode: str, paddings_contiguous: bool) -> Tensor:
+def _pad_v3(
+    x: Tensor, paddings: Ints, constant_value: Operand | None = None, *, mode: str, paddings_contiguous: bool
+) -> Tensor:
     """x with more elements at the ends of its axes."""
     return pad_by_axes(x, paddings, constant_value, mode, paddings_contiguous)
 

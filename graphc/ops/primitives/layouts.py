@@ -9,7 +9,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops import functional as F
-from graphc.ops.functional.core import call, greatest
+from graphc.ops.functional.core import Ints, Operand, call, greatest
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.scattering import with_elements
 from graphc.ops.primitives.network import pair_of
@@ -73,7 +73,9 @@ def _one_behind_the_other(values: Any) -> Tensor:
 ParallelConcat = declare("ParallelConcat", _one_behind_the_other)
 
 
-def _depthwise(x: Tensor, w: Tensor, kernel_size: Any, pad_mode: str, pad: Any, stride: Any, dilation: Any) -> Tensor:
+def _depthwise(
+    x: Tensor, w: Tensor, kernel_size: Ints, pad_mode: str, pad: Ints, stride: Ints, dilation: Ints
+) -> Tensor:
     """Each channel of images [N, C, H, W] by a window of its own of w [1, C, kh, kw]."""
     owner = "DepthwiseConv2dNative"
     kernel = pair_of(owner, "kernel_size", kernel_size)
@@ -103,7 +105,7 @@ DepthwiseConv2dNative = declare(
 # ---- bits and words
 
 
-def _bits(x: Tensor, threshold: Any) -> Tensor:
+def _bits(x: Tensor, threshold: Operand) -> Tensor:
     """uint8 [..., n / 8]: whether elements are above a number, eight in a byte, the first highest.
 
     Bools are taken as they are, the first lowest, as MindSpore has it.

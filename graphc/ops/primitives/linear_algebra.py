@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graphc.errors import DTypeError, ShapeError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.functional.core import call
+from graphc.ops.functional.core import Axis, call
 from graphc.ops.functional.linear_systems import least_squares, triangular
 from graphc.ops.functional.norms import nuclear
 from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
@@ -161,7 +159,7 @@ MatrixPower = declare("MatrixPower", F.matrix_power, n=REQUIRED)
 NuclearNorm = declare("NuclearNorm", nuclear, dim=None, keepdim=False)
 
 
-def _euclidean_norm(x: Tensor, axes: Any = None, keep_dims: bool = False) -> Tensor:
+def _euclidean_norm(x: Tensor, axes: Axis = None, keep_dims: bool = False) -> Tensor:
     """The root of the sum of squares over axes, all by default."""
     if isinstance(axes, Tensor):
         axes = tuple(int(a) for a in axes.asnumpy().reshape(-1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.ops import functional as F
+from graphc.ops.functional.core import Operand
 from graphc.ops.functional.loss import reduced
 from graphc.ops.functional.margin_losses import label_margins, labels_of
 from graphc.ops.tensor.primitive import declare
@@ -35,7 +36,7 @@ MultilabelMarginLoss = declare("MultilabelMarginLoss", _multilabel_margin, reduc
 
 
 def _triplet_margin(
-    x: Tensor, positive: Tensor, negative: Tensor, margin: Any, p: int, swap: bool, eps: float, reduction: str
+    x: Tensor, positive: Tensor, negative: Tensor, margin: Operand, p: int, swap: bool, eps: float, reduction: str
 ) -> Tensor:
     """max(0, d(x, positive) - d(x, negative) + margin), reduced."""
     return F.triplet_margin_loss(x, positive, negative, margin, p, eps, swap, reduction)

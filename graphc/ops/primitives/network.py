@@ -9,6 +9,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, Sha
 from graphc.ir.types import HALVES
 from graphc.ops import functional as F
 from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import Axis, Ints, Operand
 from graphc.ops.functional.distributions import sizes
 from graphc.ops.functional.normalization import lrn
 from graphc.ops.tensor.dtype import float32, int32, int64, to_name
@@ -43,7 +44,7 @@ GLU = declare("GLU", F.glu, axis=-1)
 
 
 def _softmax(function: Any) -> Any:
-    def over(x: Tensor, axis: Any) -> Tensor:
+    def over(x: Tensor, axis: Axis) -> Tensor:
         if isinstance(axis, (tuple, list)):
             if len(axis) != 1:
                 raise ArgumentValueError(f"Softmax: one axis is supported, got {axis}", loc=user_loc())
@@ -97,11 +98,11 @@ def _conv2d(
     x: Tensor,
     weight: Tensor,
     out_channel: int,
-    kernel_size: Any,
+    kernel_size: Ints,
     pad_mode: str,
-    pad: Any,
-    stride: Any,
-    dilation: Any,
+    pad: Ints,
+    stride: Ints,
+    dilation: Ints,
     group: int,
 ) -> Tensor:
     """Cross-correlation of [N, C, H, W] with [out, C / group, kh, kw]."""
@@ -126,7 +127,7 @@ Conv2D = declare(
 
 
 def _pool(kind: str) -> Any:
-    def run(x: Tensor, kernel_size: Any, strides: Any, pad_mode: str) -> Tensor:
+    def run(x: Tensor, kernel_size: Ints, strides: Ints, pad_mode: str) -> Tensor:
         kernel, stride = pair_of(kind, "kernel_size", kernel_size), pair_of(kind, "strides", strides)
         mode = pad_mode.lower()
         if mode not in ("same", "valid"):
@@ -242,7 +243,7 @@ LayerNorm = declare("LayerNorm", _layer_norm, begin_norm_axis=1, begin_params_ax
 RmsNorm = declare("RmsNorm", F.rms_norm, epsilon=1e-6)
 
 
-def _l2_normalize(x: Tensor, axis: Any, epsilon: float) -> Tensor:
+def _l2_normalize(x: Tensor, axis: Axis, epsilon: float) -> Tensor:
     """x / sqrt(max(sum x^2, epsilon)) over an axis."""
     axes = tuple(axis) if isinstance(axis, list) else axis
     return F.div(x, F.sqrt(F.maximum(F.reduce_sum(F.square(x), axes, True), epsilon)))
@@ -275,7 +276,7 @@ def _uniform(shape: Sequence[int], seed: int, seed2: int) -> Tensor:
     return F.uniform_from(generator(seed or seed2 or None), sizes("UniformReal", shape))
 
 
-def _uniform_int(shape: Sequence[int], minval: Any, maxval: Any, seed: int, seed2: int) -> Tensor:
+def _uniform_int(shape: Sequence[int], minval: Operand, maxval: Operand, seed: int, seed2: int) -> Tensor:
     """int32 numbers from minval up to, but without, maxval."""
     return F.randint(minval, maxval, sizes("UniformInt", shape), seed or seed2, dtype="int32")
 

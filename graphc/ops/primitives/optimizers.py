@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.ops import functional as F
+from graphc.ops.functional.core import Operand
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import REQUIRED, Hint, Primitive, declare
 from graphc.ops.tensor.tensor import Tensor
@@ -20,9 +21,9 @@ def _moved(old: Parameter, rate: Any, new: Tensor) -> Tensor:
 def _momentum(
     variable: Parameter,
     accumulation: Parameter,
-    learning_rate: Any,
+    learning_rate: Operand,
     gradient: Tensor,
-    momentum: Any,
+    momentum: Operand,
     use_nesterov: bool,
     gradient_scale: float,
 ) -> Tensor:
@@ -66,12 +67,12 @@ def _adam(
     var: Parameter,
     m: Parameter,
     v: Parameter,
-    beta1_power: Any,
-    beta2_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
+    beta1_power: Operand,
+    beta2_power: Operand,
+    lr: Operand,
+    beta1: Operand,
+    beta2: Operand,
+    epsilon: Operand,
     grad: Tensor,
     use_nesterov: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -86,12 +87,12 @@ Adam = declare("Adam", _adam, use_locking=Hint(False), use_nesterov=False)
 def _adam_change(
     m: Parameter,
     v: Parameter,
-    beta1_power: Any,
-    beta2_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
+    beta1_power: Operand,
+    beta2_power: Operand,
+    lr: Operand,
+    beta1: Operand,
+    beta2: Operand,
+    epsilon: Operand,
     gradient: Tensor,
     use_nesterov: bool,
 ) -> Tensor:
@@ -107,12 +108,12 @@ def _amsgrad(
     m: Parameter,
     v: Parameter,
     vhat: Parameter,
-    beta1_power: Any,
-    beta2_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
+    beta1_power: Operand,
+    beta2_power: Operand,
+    lr: Operand,
+    beta1: Operand,
+    beta2: Operand,
+    epsilon: Operand,
     grad: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """As Adam, with the largest v so far, `vhat`, in place of v (Reddi et al., 2018)."""
@@ -128,9 +129,9 @@ def _amsgrad_of_three(
     m: Parameter,
     v: Parameter,
     vhat: Parameter,
-    beta1_power: Any,
-    beta2_power: Any,
-    lr: Any,
+    beta1_power: Operand,
+    beta2_power: Operand,
+    lr: Operand,
     grad: Tensor,
     beta1: float,
     beta2: float,
@@ -148,7 +149,7 @@ ApplyAdamWithAmsgradV2 = declare("ApplyAdamWithAmsgradV2", _amsgrad, use_locking
 
 
 def _keras_momentum(
-    var: Parameter, accum: Parameter, lr: Any, grad: Tensor, momentum: Any, use_nesterov: bool
+    var: Parameter, accum: Parameter, lr: Operand, grad: Tensor, momentum: Operand, use_nesterov: bool
 ) -> tuple[Tensor, Tensor]:
     """accum = momentum accum - lr grad; var += accum, with nesterov momentum accum - lr grad."""
     down = F.mul(grad, lr)
@@ -163,11 +164,11 @@ def _adam_decay(
     var: Parameter,
     m: Parameter,
     v: Parameter,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
-    decay: Any,
+    lr: Operand,
+    beta1: Operand,
+    beta2: Operand,
+    epsilon: Operand,
+    decay: Operand,
     gradient: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """var -= lr (m / (sqrt(v) + eps) + decay var)."""
@@ -180,7 +181,7 @@ AdamWeightDecay = declare("AdamWeightDecay", _adam_decay, use_locking=Hint(False
 
 
 def _adagrad(
-    var: Parameter, accum: Parameter, lr: Any, grad: Tensor, update_slots: bool, epsilon: float = 0.0
+    var: Parameter, accum: Parameter, lr: Operand, grad: Tensor, update_slots: bool, epsilon: float = 0.0
 ) -> tuple[Tensor, Tensor]:
     """accum += grad^2; var -= lr grad / (sqrt(accum) + eps)."""
     total = F.assign_add(accum, F.square(grad)) if update_slots else accum
@@ -196,11 +197,11 @@ def _rms(
     var: Parameter,
     mean_square: Parameter,
     moment: Parameter,
-    learning_rate: Any,
+    learning_rate: Operand,
     grad: Tensor,
-    decay: Any,
-    momentum: Any,
-    epsilon: Any,
+    decay: Operand,
+    momentum: Operand,
+    epsilon: Operand,
 ) -> Tensor:
     """mom = momentum mom + lr grad / sqrt(ms + eps); var -= mom, with the moving mean ms of grad^2."""
     square = _moved(mean_square, decay, F.square(grad))
@@ -217,10 +218,10 @@ def _centered_rms(
     mean_square: Parameter,
     moment: Parameter,
     grad: Tensor,
-    learning_rate: Any,
-    decay: Any,
-    momentum: Any,
-    epsilon: Any,
+    learning_rate: Operand,
+    decay: Operand,
+    momentum: Operand,
+    epsilon: Operand,
 ) -> Tensor:
     """As ApplyRMSProp, with the variance ms - mg^2 in place of ms."""
     mean, square = _moved(mean_gradient, decay, grad), _moved(mean_square, decay, F.square(grad))
@@ -258,7 +259,14 @@ def _ftrl(
 
 
 def _ftrl_of_four(
-    var: Parameter, accum: Parameter, linear: Parameter, grad: Tensor, lr: Any, l1: Any, l2: Any, lr_power: Any
+    var: Parameter,
+    accum: Parameter,
+    linear: Parameter,
+    grad: Tensor,
+    lr: Operand,
+    l1: Operand,
+    l2: Operand,
+    lr_power: Operand,
 ) -> Tensor:
     """Follow the regularized leader (McMahan et al., 2013)."""
     return _ftrl(var, accum, linear, grad, lr, l1, l2, lr_power)
@@ -272,9 +280,9 @@ def _dual_averaging(
     gradient_accumulator: Parameter,
     gradient_squared_accumulator: Parameter,
     grad: Tensor,
-    lr: Any,
-    l1: Any,
-    l2: Any,
+    lr: Operand,
+    l1: Operand,
+    l2: Operand,
     global_step: Any,
 ) -> Tensor:
     """var = -lr sign(G) max(|G| - l1 t, 0) / (l2 t lr + sqrt(S)), of the sums G of grad and S of grad^2 (Duchi et al., 2011)."""
@@ -288,7 +296,7 @@ def _dual_averaging(
 ApplyAdagradDA = declare("ApplyAdagradDA", _dual_averaging, use_locking=Hint(False))
 
 
-def _descent(var: Parameter, alpha: Any, delta: Tensor) -> Tensor:
+def _descent(var: Parameter, alpha: Operand, delta: Tensor) -> Tensor:
     """var -= alpha delta."""
     return F.assign_sub(var, F.mul(delta, alpha))
 
@@ -302,13 +310,13 @@ def _proximal(var: Parameter, target: Tensor, rate: Any, l1: Any, l2: Any) -> Te
     return F.assign(var, F.div(F.mul(F.sign(target), shrunk), F.add(1.0, F.mul(rate, l2))))
 
 
-def _proximal_descent(var: Parameter, alpha: Any, l1: Any, l2: Any, delta: Tensor) -> Tensor:
+def _proximal_descent(var: Parameter, alpha: Operand, l1: Operand, l2: Operand, delta: Tensor) -> Tensor:
     """A proximal step after var - alpha delta."""
     return _proximal(var, F.sub(var, F.mul(delta, alpha)), alpha, l1, l2)
 
 
 def _proximal_adagrad(
-    var: Parameter, accum: Parameter, lr: Any, l1: Any, l2: Any, grad: Tensor
+    var: Parameter, accum: Parameter, lr: Operand, l1: Operand, l2: Operand, grad: Tensor
 ) -> tuple[Tensor, Tensor]:
     """accum += grad^2, then a proximal step of rate lr / sqrt(accum) after var - rate grad."""
     total = F.assign_add(accum, F.square(grad))
@@ -325,11 +333,11 @@ def _adamax(
     var: Parameter,
     m: Parameter,
     v: Parameter,
-    beta1_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
+    beta1_power: Operand,
+    lr: Operand,
+    beta1: Operand,
+    beta2: Operand,
+    epsilon: Operand,
     grad: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """v = max(beta2 v, |grad|); var -= lr / (1 - beta1^t) m / (v + eps)."""
@@ -343,7 +351,7 @@ ApplyAdaMax = declare("ApplyAdaMax", _adamax)
 
 
 def _adadelta(
-    var: Parameter, accum: Parameter, accum_update: Parameter, lr: Any, rho: Any, epsilon: Any, grad: Tensor
+    var: Parameter, accum: Parameter, accum_update: Parameter, lr: Operand, rho: Operand, epsilon: Operand, grad: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """update = sqrt(accum_update + eps) / sqrt(accum + eps) grad; var -= lr update."""
     total = _moved(accum, rho, F.square(grad))
@@ -356,7 +364,7 @@ ApplyAdadelta = declare("ApplyAdadelta", _adadelta)
 
 
 def _add_sign(
-    var: Parameter, m: Parameter, lr: Any, alpha: Any, sign_decay: Any, beta: Any, grad: Tensor
+    var: Parameter, m: Parameter, lr: Operand, alpha: Operand, sign_decay: Operand, beta: Operand, grad: Tensor
 ) -> tuple[Tensor, Tensor]:
     """var -= lr (alpha + sign_decay sign(grad) sign(m)) grad."""
     first = _moved(m, beta, grad)
@@ -365,7 +373,7 @@ def _add_sign(
 
 
 def _power_sign(
-    var: Parameter, m: Parameter, lr: Any, logbase: Any, sign_decay: Any, beta: Any, grad: Tensor
+    var: Parameter, m: Parameter, lr: Operand, logbase: Operand, sign_decay: Operand, beta: Operand, grad: Tensor
 ) -> tuple[Tensor, Tensor]:
     """var -= lr exp(logbase sign_decay sign(grad) sign(m)) grad."""
     first = _moved(m, beta, grad)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.core import Extents, Ints
 from graphc.ops.functional.distributions import sizes
 from graphc.ops.functional.patches import glimpses, patches
 from graphc.ops.functional.random import normal_from, uniform_from
@@ -25,7 +26,7 @@ def _of_four(owner: str, name: str, value: Any, axes: int) -> tuple[int, ...]:
     return per_axis(owner, name, value, axes)
 
 
-def _image_patches(input_x: Tensor, ksizes: Any, strides: Any, rates: Any, padding: str) -> Tensor:
+def _image_patches(input_x: Tensor, ksizes: Ints, strides: Ints, rates: Ints, padding: str) -> Tensor:
     """The windows of images [N, C, H, W], each a vector at its place: [N, kh kw C, rows, columns], channels of a tap together.
 
     ksizes, strides, rates: [1, 1, vertical, horizontal]. padding: "valid", or "same", which pads by zeros.
@@ -42,7 +43,7 @@ ExtractImagePatches = declare(
 )
 
 
-def _volume_patches(input_x: Tensor, kernel_size: Any, strides: Any, padding: str) -> Tensor:
+def _volume_patches(input_x: Tensor, kernel_size: Ints, strides: Ints, padding: str) -> Tensor:
     """The windows of volumes [N, C, D, H, W], each a vector at its place: [N, kd kh kw C, ...], channels of a tap together.
 
     kernel_size, strides: an int, three, or these behind 1, 1. padding: "valid", or "same", which pads by zeros.
@@ -60,7 +61,7 @@ ExtractVolumePatches = declare(
 
 
 def _glimpse(
-    x: Tensor, size: Any, offsets: Tensor, centered: bool, normalized: bool, uniform_noise: bool, noise: str
+    x: Tensor, size: Extents, offsets: Tensor, centered: bool, normalized: bool, uniform_noise: bool, noise: str
 ) -> Tensor:
     """[N, height, width, C]: a window of each image [N, H, W, C], whose middle lies at `offsets` [N, 2], down and across.
 

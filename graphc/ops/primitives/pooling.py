@@ -11,6 +11,7 @@ from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.adaptive_pooling import adaptive_max
 from graphc.ops.functional.conv import same_pad
+from graphc.ops.functional.core import Extents, Ints
 from graphc.ops.functional.fractional import fractional_pool
 from graphc.ops.functional.pooling import max_pool, max_windows_with_places, pool3d
 from graphc.ops.functional.sliding import windows_over
@@ -24,7 +25,7 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 def _max_pool3d(
-    x: Tensor, kernel_size: Any, strides: Any, pad_mode: str, pad_list: Any, ceil_mode: bool | None
+    x: Tensor, kernel_size: Ints, strides: Ints, pad_mode: str, pad_list: Ints, ceil_mode: bool | None
 ) -> Tensor:
     """The largest element of each window of volumes [N, C, D, H, W]."""
     return pool3d(x, kernel_size, strides, pad_mode, pad_list, "max", ceil_mode)
@@ -44,10 +45,10 @@ MaxPool3D = declare(
 
 def _avg_pool3d(
     x: Tensor,
-    kernel_size: Any,
-    strides: Any,
+    kernel_size: Ints,
+    strides: Ints,
     pad_mode: str,
-    pad: Any,
+    pad: Ints,
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int,
@@ -70,7 +71,7 @@ AvgPool3D = declare(
 )
 
 
-def _with_argmax(x: Tensor, kernel_size: Any, strides: Any, pad_mode: str) -> tuple[Tensor, Tensor]:
+def _with_argmax(x: Tensor, kernel_size: Ints, strides: Ints, pad_mode: str) -> tuple[Tensor, Tensor]:
     """(largest pixel of each window of [N, C, H, W], its int32 place in the flattened [C, H, W])."""
     kernel = pair_of("MaxPoolWithArgmax", "kernel_size", kernel_size)
     stride = pair_of("MaxPoolWithArgmax", "strides", strides)
@@ -99,7 +100,7 @@ def _places_as(owner: str, pooled: tuple[Tensor, Tensor], argmax_type: Any) -> t
 
 
 def _with_argmax2(
-    x: Tensor, kernel_size: Any, strides: Any, pads: Any, dilation: Any, ceil_mode: bool, argmax_type: Any
+    x: Tensor, kernel_size: Ints, strides: Ints, pads: Ints, dilation: Ints, ceil_mode: bool, argmax_type: Any
 ) -> tuple[Tensor, Tensor]:
     """(largest pixel of each window of [N, C, H, W], its place in the flattened plane)."""
     made = max_pool("MaxPoolWithArgmaxV2", x, 2, kernel_size, strides, pads, dilation, True, ceil_mode)
@@ -119,7 +120,7 @@ MaxPoolWithArgmaxV2 = declare(
 
 
 def _with_argmax3(
-    x: Tensor, ksize: Any, strides: Any, pads: Any, dilation: Any, ceil_mode: bool, argmax_type: Any
+    x: Tensor, ksize: Ints, strides: Ints, pads: Ints, dilation: Ints, ceil_mode: bool, argmax_type: Any
 ) -> tuple[Tensor, Tensor]:
     """(largest element of each window of [N, C, D, H, W], its place in the flattened volume)."""
     made = max_pool("MaxPool3DWithArgmax", x, 3, ksize, strides, pads, dilation, True, ceil_mode)
@@ -152,9 +153,9 @@ AdaptiveMaxPool2D = declare(
 )
 
 
-def _adaptive_max3(x: Tensor, output_size: Any) -> Any:
+def _adaptive_max3(x: Tensor, output_size: Extents) -> Any:
     """(maxima of parts of the last three axes, their int32 places in the flattened volume)."""
-    sizes = output_size.asnumpy().tolist() if isinstance(output_size, Tensor) else output_size
+    sizes: Any = output_size.asnumpy().tolist() if isinstance(output_size, Tensor) else output_size
     return adaptive_max(x, [int(s) for s in sizes], True, "int32")
 
 
@@ -163,7 +164,7 @@ AdaptiveMaxPool3D = declare("AdaptiveMaxPool3D", _adaptive_max3)
 # ---- and back
 
 
-def _max_unpool2d(x: Tensor, argmax: Tensor, ksize: Any, strides: Any, pads: Any, output_shape: Any) -> Tensor:
+def _max_unpool2d(x: Tensor, argmax: Tensor, ksize: Ints, strides: Ints, pads: Ints, output_shape: Ints) -> Tensor:
     """Images [N, C, H, W] with the elements of x at their places and zeros elsewhere."""
     return unpooled("MaxUnpool2D", x, argmax, 2, ksize, strides or None, pads, output_shape)
 
@@ -173,7 +174,7 @@ MaxUnpool2D = declare(
 )
 
 
-def _max_unpool3d(x: Tensor, argmax: Tensor, ksize: Any, strides: Any, pads: Any, output_shape: Any) -> Tensor:
+def _max_unpool3d(x: Tensor, argmax: Tensor, ksize: Ints, strides: Ints, pads: Ints, output_shape: Ints) -> Tensor:
     """Volumes [N, C, D, H, W] with the elements of x at their places and zeros elsewhere."""
     return unpooled("MaxUnpool3D", x, argmax, 3, ksize, strides or None, pads, output_shape)
 
@@ -186,7 +187,7 @@ MaxUnpool3D = declare(
 # ---- over windows placed at random
 
 
-def _fractional2d(input_x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any) -> tuple[Tensor, Tensor]:
+def _fractional2d(input_x: Tensor, random_samples: Tensor, ksize: Ints, output_shape: Ints) -> tuple[Tensor, Tensor]:
     """(the largest pixel of each window of images [N, C, H, W], its int64 place in the plane); random_samples: [N, C, 2]."""
     made: tuple[Tensor, Tensor] = F.fractional_max_pool2d(input_x, ksize, output_shape, None, True, random_samples)
     return made
@@ -197,7 +198,7 @@ FractionalMaxPoolWithFixedKsize = declare(
 )
 
 
-def _fractional3d(x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any) -> tuple[Tensor, Tensor]:
+def _fractional3d(x: Tensor, random_samples: Tensor, ksize: Ints, output_shape: Ints) -> tuple[Tensor, Tensor]:
     """(the largest of each window of volumes [N, C, D, H, W], its int64 place in the volume); random_samples: [N, C, 3]."""
     made: tuple[Tensor, Tensor] = F.fractional_max_pool3d(x, ksize, output_shape, None, True, random_samples)
     return made
@@ -213,7 +214,7 @@ FractionalMaxPool3DWithFixedKsize = declare(
 def _fractional(name: str, largest: bool) -> Any:
     def run(
         x: Tensor,
-        pooling_ratio: Any,
+        pooling_ratio: list[float],
         pseudo_random: bool,
         overlapping: bool,
         deterministic: bool,

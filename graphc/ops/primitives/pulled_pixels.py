@@ -7,6 +7,7 @@ from typing import Any
 from graphc.arguments import refusal
 from graphc.errors import DTypeError, ShapeError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.core import Ints
 from graphc.ops.functional.shapes import whole_numbers
 from graphc.ops.primitives.pull import numbers, pull, pulled
 from graphc.ops.primitives.sampling import GridSampler2D, GridSampler3D, PSROIPooling
@@ -103,7 +104,7 @@ def _position_sensitive(
     return made
 
 
-def _features_shape(rois: Tensor, input_size: Any, group_size: int, output_dim: int) -> tuple[int, ...]:
+def _features_shape(rois: Tensor, input_size: Ints, group_size: int, output_dim: int) -> tuple[int, ...]:
     if rois.ndim != 3:
         raise ShapeError(f"PSROIPoolingGrad: rois are {rois.tensor_type}, expected [N, 5, boxes]", loc=user_loc())
     plane = (input_size, input_size) if isinstance(input_size, int) else tuple(input_size)

@@ -7,6 +7,7 @@ from typing import Any
 
 from graphc.errors import ShapeError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.core import Ints
 from graphc.ops.functional.fractional import pooled_between
 from graphc.ops.functional.resizing import upsample_nearest, upsample_trilinear3d
 from graphc.ops.functional.shapes import whole_numbers
@@ -289,7 +290,7 @@ _filter3d = pulled(
 )
 
 
-def _wide_filter3d(x: Tensor, dy: Tensor, weight_shape: Any, **how: Any) -> Tensor:
+def _wide_filter3d(x: Tensor, dy: Tensor, weight_shape: Ints, **how: Any) -> Tensor:
     made: Tensor = _filter3d(**how)(x, dy, weight_shape)
     return F.cast(made, "float32") if made.tensor_type.dtype == "float16" else made
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphc.ops import functional as F
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import greatest
+from graphc.ops.functional.core import Axis, Count, greatest
 from graphc.ops.functional.cumulative import logcumsumexp
 from graphc.ops.functional.dynamic import known_number
 from graphc.ops.functional.extrema import arg_with_value, place
@@ -22,7 +22,7 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 def _over(function: Any) -> Any:
-    def reduction(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
+    def reduction(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
         if isinstance(axis, Tensor):
             axis = tuple(int(a) for a in axis.asnumpy().reshape(-1))
         return function(x, tuple(axis) if isinstance(axis, list) else axis, keep_dims)  # type: ignore[no-any-return]
@@ -31,7 +31,7 @@ def _over(function: Any) -> Any:
     return reduction
 
 
-def _sum(x: Tensor, axis: Any = (), keep_dims: bool = False, skip_mode: bool = False) -> Tensor:
+def _sum(x: Tensor, axis: Axis = (), keep_dims: bool = False, skip_mode: bool = False) -> Tensor:
     """The sum over axes, of no axis over all; with skip_mode over none."""
     return x if skip_mode and isinstance(axis, (tuple, list)) and not axis else _over(F.reduce_sum)(x, axis, keep_dims)
 
@@ -51,7 +51,7 @@ ReduceAll, ReduceAny = (
 ReduceProd = declare("ReduceProd", _over(reduce_prod), keep_dims=False)
 
 
-def _reduce_std(x: Tensor, axis: Any, unbiased: bool, keep_dims: bool) -> tuple[Tensor, Tensor]:
+def _reduce_std(x: Tensor, axis: Axis, unbiased: bool, keep_dims: bool) -> tuple[Tensor, Tensor]:
     """(standard deviation, mean) over axes."""
     axes = tuple(axis) if isinstance(axis, (list, tuple)) else axis
     return F.std(x, axes, int(unbiased), keep_dims), F.reduce_mean(x, axes, keep_dims)
@@ -60,7 +60,7 @@ def _reduce_std(x: Tensor, axis: Any, unbiased: bool, keep_dims: bool) -> tuple[
 ReduceStd = declare("ReduceStd", _reduce_std, axis=(), unbiased=True, keep_dims=False)
 
 
-def _lp_norm(x: Tensor, axis: Any, p: float, keep_dims: bool, epsilon: float) -> Tensor:
+def _lp_norm(x: Tensor, axis: Axis, p: float, keep_dims: bool, epsilon: float) -> Tensor:
     """(sum |x|^p)^(1/p) over axes, at least epsilon."""
     made = F.vector_norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
     return F.maximum(made, epsilon)
@@ -105,7 +105,7 @@ ArgMaxWithValue, ArgMinWithValue = (
 def _cumulative(name: str, scan: Any, neutral: Any) -> Any:
     """A scan from either end, with or without the element itself; `neutral` of a dtype is what comes before the first."""
 
-    def run(x: Tensor, axis: Any, exclusive: bool, reverse: bool) -> Tensor:
+    def run(x: Tensor, axis: Count, exclusive: bool, reverse: bool) -> Tensor:
         at = check_axis(name, known_number(name, axis) if isinstance(axis, Tensor) else axis, x.ndim)
         if reverse:
             x = F.flip(x, (at,))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ops.functional.core import Extents
 from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.resizing import (
     resize_area,
@@ -24,19 +25,19 @@ from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
 
 
-def _nearest(image: Tensor, size: Any, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+def _nearest(image: Tensor, size: Extents, align_corners: bool, half_pixel_centers: bool) -> Tensor:
     """Images [N, C, H, W] in another height and width, by nearest neighbours."""
     require_rank("ResizeNearestNeighbor", "the image", image, 4)
     return resize_nearest(image, wanted_plane(size), align_corners, half_pixel_centers)
 
 
-def _bilinear(x: Tensor, size: Any, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+def _bilinear(x: Tensor, size: Sequence[int], align_corners: bool, half_pixel_centers: bool) -> Tensor:
     """Images [N, C, H, W] in another height and width, by bilinear interpolation."""
     require_rank("ResizeBilinearV2", "the image", x, 4)
     return resize_bilinear(x, size, align_corners, half_pixel_centers)
 
 
-def _cubic(image: Tensor, size: Any, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+def _cubic(image: Tensor, size: Sequence[int], align_corners: bool, half_pixel_centers: bool) -> Tensor:
     """Images [N, C, H, W] in another height and width, by cubic convolution."""
     return resize_cubic(image, size, align_corners, half_pixel_centers)
 

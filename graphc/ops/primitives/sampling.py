@@ -8,6 +8,7 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.core import Ints
 from graphc.ops.functional.grids import deformable_offsets, roi_align, window_steps
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
@@ -33,7 +34,7 @@ AffineGrid = declare(
 
 
 def _crop(
-    x: Tensor, boxes: Tensor, box_index: Tensor, crop_size: Any, method: str, extrapolation_value: float
+    x: Tensor, boxes: Tensor, box_index: Tensor, crop_size: Ints, method: str, extrapolation_value: float
 ) -> Tensor:
     """Boxes of images [N, H, W, C], each in the same size."""
     return F.crop_and_resize(x, boxes, box_index, crop_size, method, extrapolation_value)
@@ -43,7 +44,7 @@ CropAndResize = declare("CropAndResize", _crop, method="bilinear", extrapolation
 
 
 def _deformable_offsets(
-    x: Tensor, offsets: Tensor, strides: Any, pads: Any, ksize: Any, dilations: Any, deformable_groups: int
+    x: Tensor, offsets: Tensor, strides: Ints, pads: Ints, ksize: Ints, dilations: Ints, deformable_groups: int
 ) -> Tensor:
     """What the taps of a convolution's windows read at shifted places, times a mask: [N, C, rows kh, columns kw]."""
     return deformable_offsets(

@@ -7,6 +7,7 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.declared.indexing import INDEX_DTYPES
+from graphc.ops.functional.core import Ints
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.scattering import tensor_scatter
 from graphc.ops.functional.sparse_parts import dense_product, sparse_slice, sparse_to_dense
@@ -37,12 +38,12 @@ def _require_alike(owner: str, values: Tensor, dense: Tensor) -> None:
         )
 
 
-def _to_dense(indices: Tensor, values: Tensor, sparse_shape: Any) -> Tensor:
+def _to_dense(indices: Tensor, values: Tensor, sparse_shape: Ints) -> Tensor:
     return sparse_to_dense(*_parts("SparseToDense", indices, values, sparse_shape), "update")
 
 
 def _dense_matmul(
-    indices: Tensor, values: Tensor, sparse_shape: Any, dense: Tensor, adjoint_st: bool, adjoint_dt: bool
+    indices: Tensor, values: Tensor, sparse_shape: Ints, dense: Tensor, adjoint_st: bool, adjoint_dt: bool
 ) -> Tensor:
     owner = "SparseTensorDenseMatmul"
     for name, flag in (("adjoint_st", adjoint_st), ("adjoint_dt", adjoint_dt)):
@@ -58,7 +59,7 @@ def _dense_matmul(
     return dense_product(places, held, (sizes[0], sizes[1]), matrix, adjoint_st, adjoint_dt)
 
 
-def _dense_add(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: Tensor) -> Tensor:
+def _dense_add(x1_indices: Tensor, x1_values: Tensor, x1_shape: Ints, x2: Tensor) -> Tensor:
     owner = "SparseTensorDenseAdd"
     places, held, sizes = _parts(owner, x1_indices, x1_values, x1_shape)
     dense = as_tensor(x2, f"{owner}: x2")

@@ -12,7 +12,7 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.bounds import in_bounds
-from graphc.ops.functional.core import call
+from graphc.ops.functional.core import Operand, call
 from graphc.ops.functional.rows import merged_rows
 from graphc.ops.primitives.optimizers import (
     _adadelta,
@@ -132,7 +132,7 @@ SparseApplyAdagradV2 = declare(
 
 def _sparse_proximal(owner: str, checked: bool) -> Callable[..., Any]:
     def update(
-        var: Parameter, accum: Parameter, lr: Any, l1: Any, l2: Any, grad: Tensor, indices: Tensor
+        var: Parameter, accum: Parameter, lr: Operand, l1: Operand, l2: Operand, grad: Tensor, indices: Tensor
     ) -> tuple[Tensor, ...]:
         """A proximal step of Adagrad, as ApplyProximalAdagrad, in rows of a variable."""
 
@@ -229,8 +229,8 @@ def _sparse_adadelta(
     var: Parameter,
     accum: Parameter,
     accum_update: Parameter,
-    lr: Any,
-    rho: Any,
+    lr: Operand,
+    rho: Operand,
     grad: Tensor,
     indices: Tensor,
     epsilon: float,
@@ -252,7 +252,7 @@ def _sparse_rms(
     var: Parameter,
     ms: Parameter,
     mom: Parameter,
-    lr: Any,
+    lr: Operand,
     grad: Tensor,
     indices: Tensor,
     rho: float,
@@ -359,12 +359,12 @@ def _sparse_adam(
     var: Parameter,
     m: Parameter,
     v: Parameter,
-    beta1_power: Any,
-    beta2_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
+    beta1_power: Operand,
+    beta2_power: Operand,
+    lr: Operand,
+    beta1: Operand,
+    beta2: Operand,
+    epsilon: Operand,
     gradient: Tensor,
     indices: Tensor,
     use_nesterov: bool,
@@ -381,12 +381,12 @@ def _lazy_adam(
     var: Parameter,
     m: Parameter,
     v: Parameter,
-    beta1_power: Any,
-    beta2_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
+    beta1_power: Operand,
+    beta2_power: Operand,
+    lr: Operand,
+    beta1: Operand,
+    beta2: Operand,
+    epsilon: Operand,
     gradient: Tensor,
     indices: Tensor,
     use_nesterov: bool,

@@ -25,6 +25,18 @@ def undecided(type: TensorType) -> TraceTypeError:
     )
 
 
+def unknown(asked: str, type: TensorType) -> TraceTypeError:
+    """The error GC130 of a value that is asked for, as by `int()` or as the place of an item."""
+    return TraceTypeError(
+        f"{asked} on a traced tensor: its value is not known while the Cell is compiled",
+        loc=user_loc(),
+        details=[f"the tensor is {type}"],
+        help="ops.stack(items)[k] reads an item of a tuple or list that only the run chooses"
+        if asked == "an index"
+        else "return it from construct and read it there, or keep the computation in graphc.ops",
+    )
+
+
 def say_type() -> None:
     """Say once per line that text made in construct has the type of a tensor in it, not its value."""
     if dispatch.recorder.get() is not None:

@@ -220,6 +220,7 @@ def declare(name: str, function: Callable[..., Any], doc: str | None = None, **a
 
     init.__signature__ = _constructor(defaults)  # type: ignore[attr-defined]
     call.__name__ = name
+    call.annotated = function  # type: ignore[attr-defined]  # Whose annotations the signature has.
     call.__signature__ = _of_call(function, given)  # type: ignore[attr-defined]
     members = {
         "__init__": init,

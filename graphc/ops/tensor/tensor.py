@@ -30,7 +30,7 @@ from graphc.ops.tensor.arrays import (
     value_text,
     writes_to,
 )
-from graphc.ops.tensor.asked import say_type, undecided
+from graphc.ops.tensor.asked import say_type, undecided, unknown
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.numbers import (
@@ -304,14 +304,10 @@ class Tensor(Operators, Methods):
     def _value(self, asked: str) -> Array:
         if self._array is None and dispatch.recorder.get() is None:
             require_array(self)
-        if self._array is None or self._is_state():
-            raise TraceTypeError(
-                f"{asked} on a traced tensor: its value is not known while the Cell is compiled",
-                loc=user_loc(),
-                details=[f"the tensor is {self.tensor_type}"],
-                help="return it from construct and read it there, or keep the computation in graphc.ops",
-            )
-        return self._array
+        array: Array | None = dispatch.known_array(self)
+        if array is None:
+            raise unknown(asked, self.tensor_type)
+        return array
 
     def _is_state(self) -> bool:
         """Whether this is a Parameter that a step reads and writes which is being traced."""
@@ -372,15 +368,16 @@ class Tensor(Operators, Methods):
         return int(array.item())
 
     def __bool__(self) -> bool:
-        if self._array is None or self._is_state():
+        array: Array | None = dispatch.known_array(self)
+        if array is None:
             raise undecided(self.tensor_type)
-        if self._array.size != 1:
+        if array.size != 1:
             raise ArgumentValueError(
-                f"the truth value of {self._array.size} elements is ambiguous",
+                f"the truth value of {array.size} elements is ambiguous",
                 loc=user_loc(),
                 help="(...).any() or (...).all() makes one of them; `x is None` asks whether there is a tensor",
             )
-        return bool(self._array.item())
+        return bool(array.item())
 
     def __repr__(self) -> str:
         if self.open_shape is not None:

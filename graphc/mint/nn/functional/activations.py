@@ -9,6 +9,7 @@ from graphc.arguments import only
 from graphc.mint.elementwise import npu_gelu
 from graphc.ops import logsigmoid as _logsigmoid
 from graphc.ops import prelu, sigmoid, tanh
+from graphc.ops.functional.core import Operand
 from graphc.ops.functional.index import write
 from graphc.ops.tensor.tensor import Tensor
 
@@ -32,7 +33,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return _result("relu6", input, ops.relu6(input), inplace)
 
 
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+def elu(input: Tensor, alpha: Operand = 1.0, inplace: bool = False) -> Tensor:
     """input where positive, else alpha (exp(input) - 1)."""
     return _result("elu", input, ops.elu(input, alpha), inplace)
 
@@ -47,7 +48,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return ops.glu(input, dim)
 
 
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: Operand = 0.5) -> Tensor:
     """input where it lies outside -lambd to lambd, else 0."""
     return ops.hardshrink(input, lambd)
 
@@ -62,12 +63,12 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return _result("hardswish", input, ops.hardswish(input), inplace)
 
 
-def hardtanh(input: Tensor, min_val: Any = -1.0, max_val: Any = 1.0, inplace: bool = False) -> Tensor:
+def hardtanh(input: Tensor, min_val: Operand = -1.0, max_val: Operand = 1.0, inplace: bool = False) -> Tensor:
     """input held between two bounds."""
     return _result("hardtanh", input, ops.hardtanh(input, min_val, max_val), inplace)
 
 
-def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+def leaky_relu(input: Tensor, negative_slope: Operand = 0.01) -> Tensor:
     """input where positive, else negative_slope * input."""
     return ops.leaky_relu(input, negative_slope)
 
@@ -92,17 +93,17 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return _result("silu", input, ops.silu(input), inplace)
 
 
-def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+def softplus(input: Tensor, beta: Operand = 1, threshold: Operand = 20) -> Tensor:
     """log(1 + exp(beta input)) / beta; input itself where beta input is greater than threshold."""
     return ops.softplus(input, beta, threshold)
 
 
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: Operand = 0.5) -> Tensor:
     """input moved toward 0 by lambd, and 0 where it would pass it."""
     return ops.softshrink(input, lambd)
 
 
-def threshold(input: Tensor, threshold: Any, value: Any, inplace: bool = False) -> Tensor:
+def threshold(input: Tensor, threshold: Operand, value: Operand, inplace: bool = False) -> Tensor:
     """input where it is greater than threshold, or NaN, else value."""
     kept = ops.logical_not(ops.less_equal(input, threshold))
     return _result("threshold", input, ops.where(kept, input, ops.cast(value, input.dtype)), inplace)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graphc.mint.nn.functional import activations
+from graphc.ops.functional.core import Operand
 from graphc.ops.functional.index import write
 from graphc.ops.tensor.tensor import Tensor
 
@@ -20,17 +19,17 @@ def sigmoid_(input: Tensor) -> Tensor:
     return input
 
 
-def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+def elu_(input: Tensor, alpha: Operand = 1.0) -> Tensor:
     """input, holding `elu` of what it held."""
     return activations.elu(input, alpha, True)
 
 
-def hardtanh_(input: Tensor, min_val: Any = -1, max_val: Any = 1) -> Tensor:
+def hardtanh_(input: Tensor, min_val: Operand = -1, max_val: Operand = 1) -> Tensor:
     """input, holding `hardtanh` of what it held."""
     return activations.hardtanh(input, min_val, max_val, True)
 
 
-def threshold_(input: Tensor, threshold: Any, value: Any) -> Tensor:
+def threshold_(input: Tensor, threshold: Operand, value: Operand) -> Tensor:
     """input, holding `threshold` of what it held."""
     return activations.threshold(input, threshold, value, True)
 

@@ -10,6 +10,7 @@ from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.mint.shapes import flatten
 from graphc.ops import embedding, fold, group_norm, pixel_shuffle, unfold
+from graphc.ops.functional.core import Axis, Ints, Operand
 from graphc.ops.functional.sliding import per_axis
 from graphc.ops.tensor.tensor import Tensor
 
@@ -32,7 +33,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return ops.one_hot(tensor, num_classes, Tensor(1, "int64"), Tensor(0, "int64"))
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: Axis = 1, eps: Operand = 1e-12) -> Tensor:
     """input over its p-norm along axes, which counts as eps where it is less."""
     norm = ops.norm(input, p, dim, True)
     return input / ops.maximum(norm, eps)
@@ -45,8 +46,8 @@ def batch_norm(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     training: bool = False,
-    momentum: Any = 0.1,
-    eps: float = 1e-5,
+    momentum: float = 0.1,
+    eps: Operand = 1e-5,
 ) -> Tensor:
     """input [N, C, ...] standardized per channel, times weight plus bias, each [C].
 
@@ -64,7 +65,7 @@ def batch_norm(
 
 
 def layer_norm(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    input: Tensor, normalized_shape: Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: Operand = 1e-5
 ) -> Tensor:
     """input standardized over its last axes, whose lengths normalized_shape gives, times weight plus bias of that shape."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
@@ -77,7 +78,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return ops.dropout(input, p, training)
 
 
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Tensor:
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Operand | None = None) -> Tensor:
     """input with a border: (before, after) of the last axis, then of the one before it, and so on; negative ones cut."""
     border = tuple(pad)
     for place, (before, after) in enumerate(zip(border[::2], border[1::2], strict=False)):
@@ -92,9 +93,9 @@ def conv1d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
+    stride: Ints = 1,
     padding: Any = 0,
-    dilation: Any = 1,
+    dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
     """Cross-correlation of sequences [N, C, L], or of one [C, L], with windows [out, C / groups, k]. padding: see `conv2d`."""
@@ -127,9 +128,9 @@ def conv2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
+    stride: Ints = 1,
     padding: Any = 0,
-    dilation: Any = 1,
+    dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
     """Cross-correlation of images [N, C, H, W], or of one [C, H, W], with windows [out, C / groups, kh, kw]. padding: numbers,
@@ -144,9 +145,9 @@ def conv3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: Any = 1,
+    stride: Ints = 1,
     padding: Any = 0,
-    dilation: Any = 1,
+    dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
     """Cross-correlation of volumes [N, C, D, H, W], or of one, with windows [out, C / groups, kd, kh, kw].

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphc import ops
 from graphc.ops import cross_entropy, l1_loss, mse_loss, soft_margin_loss
-from graphc.ops.functional.core import as_float
+from graphc.ops.functional.core import Operand, as_float
 from graphc.ops.functional.loss import cosine_loss, reduced
 from graphc.ops.tensor.tensor import Tensor
 
@@ -28,7 +28,7 @@ def binary_cross_entropy_with_logits(
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+    input1: Tensor, input2: Tensor, target: Tensor, margin: Operand = 0.0, reduction: str = "mean"
 ) -> Tensor:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1, with the cosine along axis 1, or the only one; reduced.
 

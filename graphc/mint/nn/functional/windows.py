@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
@@ -13,6 +14,7 @@ from graphc.ops import (
     conv_transpose2d,
     grid_sample,
 )
+from graphc.ops.functional.core import Extents, Ints
 from graphc.ops.functional.extended import avg_pool1d_ext as avg_pool1d
 from graphc.ops.functional.extended import avg_pool2d_ext as avg_pool2d
 from graphc.ops.functional.extended import avg_pool3d_ext as avg_pool3d
@@ -21,22 +23,27 @@ from graphc.ops.functional.resizing import resized
 from graphc.ops.tensor.tensor import Tensor
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
     """Maxima of windows that divide the last axis into output_size parts; with return_indices also where they are, int64."""
-    one = isinstance(output_size, (tuple, list)) and len(output_size) == 1
-    size = output_size[0] if one else output_size
+    size: Any = output_size
+    size = size[0] if isinstance(size, (tuple, list)) and len(size) == 1 else size
     made = adaptive_max_pool2d(ops.expand_dims(input, -2), (1, size), return_indices)
     return tuple(ops.squeeze(m, -2) for m in made) if return_indices else ops.squeeze(made, -2)
 
 
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(input: Tensor, output_size: Extents, return_indices: bool = False) -> Any:
     """Maxima of windows that divide the last two axes into output_size parts; with return_indices also where they are, int64."""
     made = ops.adaptive_max_pool2d(input, output_size, return_indices)
     return (made[0], ops.cast(made[1], "int64")) if return_indices else made
 
 
 def max_unpool2d(
-    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Any = 0,
+    output_size: Extents = None,
 ) -> Tensor:
     """The reverse of `max_pool2d`: maxima at their places in planes of zeros."""
     return ops.max_unpool2d(input, indices, kernel_size, stride, padding, output_size)
@@ -44,8 +51,8 @@ def max_unpool2d(
 
 def interpolate(
     input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
+    size: Extents = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -55,7 +62,11 @@ def interpolate(
 
 
 def upsample(
-    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+    input: Tensor,
+    size: Extents = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
 ) -> Tensor:
     """`interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
