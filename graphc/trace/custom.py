@@ -5,7 +5,10 @@ nodes.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
+from io import StringIO
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +17,7 @@ from graphc.errors import GradientError, TraceError, user_loc
 from graphc.ir import TensorType, Value
 from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
+from graphc.ops.functional.printing import PrintLog, expect_later
 from graphc.ops.gradients.custom import HostFunction
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.tensor import Tensor
@@ -54,16 +58,21 @@ def _boundary(
         return _per_tensor(name, args, bprop(*unflatten(input_structure, xs), *of_results))
 
     try:
-        branch, gradients = _traced(recorder, inputs, outputs, rule)
+        # What is printed before a value is asked for is printed when there is one.
+        with redirect_stdout(StringIO()) if recorder.immediate else nullcontext() as said:
+            branch, gradients = _traced(recorder, inputs, outputs, rule, recorder.immediate)
+        if said is not None:
+            sys.stdout.write(said.getvalue())
     except TraceError as error:
         if not recorder.immediate or error.code not in ("GC120", "GC130"):
             raise
         # It asks for values, which are there when the gradient is computed.
         branch, gradients = _traced(recorder, inputs, outputs, _with_values(name, rule))
     if branch.written:
-        written = ", ".join(repr(branch.known[k].name) for k in branch.written)
+        names = [repr(p.name) for p in map(branch.known.__getitem__, branch.written) if not isinstance(p, PrintLog)]
+        done = f"assigns {', '.join(names)}" if names else "prints or raises under a condition on tensors"
         raise GradientError(
-            f"the bprop of {name} assigns {written}: a gradient writes no parameters", code="GC153", loc=user_loc()
+            f"the bprop of {name} {done}: a gradient writes no parameters", code="GC153", loc=user_loc()
         )
     given = [(i, g) for i, g in enumerate(gradients) if g is not None]
     wrt = tuple(i for i, _ in given)
@@ -86,13 +95,19 @@ Rule = Callable[[list[Tensor], list[Tensor], list[Tensor]], list[Tensor | None]]
 
 
 def _traced(
-    recorder: GraphRecorder, inputs: list[Tensor], outputs: list[Tensor], rule: Rule
+    recorder: GraphRecorder, inputs: list[Tensor], outputs: list[Tensor], rule: Rule, calls_again: bool = False
 ) -> tuple[GraphRecorder, list[Tensor | None]]:
     """A subgraph of the gradient, and the gradients in it."""
     branch = recorder.branch("bprop")
+    branch.printed, branch.calls_again = [], calls_again
     xs, ys, dys = ([cast(Tensor, branch.carry(t)) for t in group] for group in (inputs, outputs, outputs))
     with branch.active(), branch.region("backward"):
-        return branch, rule(xs, ys, dys)
+        made = rule(xs, ys, dys)
+        if branch.printed:
+            made = branch.depend(made, tuple(branch.printed))
+    if branch.printed:
+        expect_later(recorder)
+    return branch, made
 
 
 def _with_values(name: str, rule: Rule) -> Rule:
@@ -207,7 +222,9 @@ class Gate:
         types = tuple(x.tensor_type for x in (*self._leaves, *zeros))
         node = recorder.graph.set_node(gate.node, inputs=values, attrs=attrs, types=types)
         carriers = [recorder.wrap(v) for v in node.outputs[len(self._leaves) :]]
-        made = custom_gradient(recorder, name, (output, carriers), output, lambda x, c, out, dout: (dout, _leaves(dout)))
+        made = custom_gradient(
+            recorder, name, (output, carriers), output, lambda x, c, out, dout: (dout, _leaves(dout))
+        )
         return made
 
     def _require_before(self, gate: int, values: list[Value]) -> None:

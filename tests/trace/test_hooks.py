@@ -106,6 +106,48 @@ def test_backward_hooks(chosen):
         assert ops.grad(net)(X).asnumpy().tolist() == [666, -240, 2286]
 
 
+@pytest.mark.parametrize("chosen", [GRAPH_MODE, PYNATIVE_MODE])
+def test_gradients_that_users_write_print_values_behind_what_else_is_printed(chosen, capsys):
+    class Cube(nn.Cell):
+        def construct(self, x):
+            return x * x * x
+
+        def bprop(self, x, out, dout):
+            print("bprop", out, dout)
+            print("at", x)
+            return (dout * 7,)
+
+    class Outer(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.cube = Cube()
+
+        def construct(self, x):
+            print("forward")
+            i = Tensor(0)
+            while i < 2:
+                x, i = self.cube(ops.InsertGradientOf(look)(x)), i + 1
+            print("end")
+            return x
+
+    def look(gradient):
+        print("inserted", gradient)
+        return gradient + 1
+
+    net = Outer()
+    net.cube.register_backward_hook(lambda cell, given, come: print("hook", given[0], come[0]))
+    with mode(chosen):
+        assert float(ops.grad(net)(Tensor(2.0))) == 57
+        said = capsys.readouterr().out.replace("\n", " ").replace("(", "").replace(")", "").split()
+        turns = [
+            "bprop", 512, 1, "at", 8, "hook", 7, 1, "inserted", 7,
+            "bprop", 8, 8, "at", 2, "hook", 56, 8, "inserted", 56,
+        ]  # fmt: skip
+        assert [w if w.isalpha() else float(w) for w in said] == ["forward", "end", *turns]
+        assert float(net(Tensor(2.0))) == 512
+        assert capsys.readouterr().out.split() == ["forward", "end"]
+
+
 def test_backward_hooks_in_compiled_loops_and_under_vmap():
     net = Hooked()
     net.two.register_backward_hook(of_both)
