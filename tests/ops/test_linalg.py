@@ -7,7 +7,7 @@ import pytest
 from scipy import linalg, special
 
 import graphc
-from graphc import GraphcError, Tensor, nn, ops
+from graphc import Tensor, nn, ops
 from graphc.ops import primitives as P
 from graphc.ops.tensor.call import call
 from tests.data.ms_linalg import FACTOR, POSITIVE, RIGHT, ROWS, TALL, WIDE, A, B, V, W, X, array, ints
@@ -217,12 +217,44 @@ def test_what_is_compiled():
 
 
 @pytest.mark.parametrize(
-    ("function", "op"),
-    [(ops.svd, "Svd"), (ops.qr, "Qr"), (ops.matrix_exp, "MatrixExp"), (ops.bessel_k0, "BesselK0")],
-)
-def test_what_has_no_kernel_is_refused_by_name(function, op):
-    with pytest.raises(graphc.LoweringError, match=op):
-        compiled(function, A)
+    "function",
+    [
+        lambda x: ops.svd(x)[0], lambda x: ops.qr(x)[1], ops.matrix_exp, ops.bessel_k0, ops.bessel_i0,
+        lambda x: ops.igamma(x, x + 1), lambda x: ops.zeta(ops.stop_gradient(x) + 2, x), lambda x: ops.norm(x, "nuc"),
+    ],
+)  # fmt: skip
+def test_what_python_computes_is_called_back(function, mode_again):
+    """The bits of eager calls, gradients too, in loops and under vmap."""
+
+    def loop(x):
+        n = Tensor(2)
+        while n > 0:
+            x, n = x + function(x).sum() * 0.01, n - 1
+        return x
+
+    def total(x):
+        return function(x).sum()
+
+    def total_of_loop(x):
+        return loop(x).sum()
+
+    given = Tensor(np.abs(A) + 0.1, "float32")
+    rows = ops.stack([given, given + 1])
+    functions = [function, loop, graphc.grad(total), graphc.grad(total_of_loop), ops.vmap(function)]
+    inputs = [given] * 4 + [rows]
+    made = [compiled(f, x.asnumpy())[0] for f, x in zip(functions, inputs, strict=True)]
+    graphc.set_context(mode=graphc.PYNATIVE_MODE)
+    for got, f, x in zip(made, functions, inputs, strict=True):
+        np.testing.assert_allclose(got, f(x).asnumpy(), rtol=2e-5, atol=2e-5)
+
+
+def test_what_python_computes_is_not_exported(tmp_path):
+    class Bessel(nn.Cell):
+        def construct(self, x):
+            return ops.bessel_i0(x)
+
+    with pytest.raises(graphc.ExportError, match="the step calls BesselI0, which this process alone has"):
+        graphc.compile(Bessel(), np.ones(3, np.float32)).export(tmp_path / "a")
 
 
 @pytest.mark.parametrize("shape", [(7, 4), (3, 5), (4, 4)])
@@ -318,9 +350,13 @@ def test_factors_of_complex_matrices(eager):
         np.testing.assert_allclose(q @ r, tall, atol=1e-12)
         turned = q.conj().swapaxes(1, 2) @ q
         np.testing.assert_allclose(turned, np.broadcast_to(np.eye(q.shape[-1]), turned.shape), atol=1e-12)
+    functions = ops.svd, ops.qr, lambda z: ops.eig(z[:, :3, :3])
+    eager = [function(Tensor(tall)) for function in functions]
     graphc.set_context(mode=graphc.GRAPH_MODE)
-    with pytest.raises(GraphcError, match="Svd"):
-        compiled(ops.svd, Z)
+    for function, wanted in zip(functions, eager, strict=True):
+        results = wanted if isinstance(wanted, tuple) else (wanted,)
+        for got, x in zip(compiled(function, tall), results, strict=True):
+            assert (got == x.asnumpy()).all()
 
 
 # ---- ends of the domain

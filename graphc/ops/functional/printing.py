@@ -79,9 +79,10 @@ def _log_of(active: Any) -> PrintLog:
 def _append(active: Any, parts: list[Part], tensors: list[Tensor]) -> None:
     """Log an entry; in a gradient that a user writes, which changes no parameters, let Python note it when the step runs."""
     log = _log_of(active)
-    if active.printed is not None:
+    shown = [part for part in parts if not isinstance(part, Exception)]
+    if active.printed is not None and len(shown) == len(parts):
         dtypes = [x.tensor_type.dtype for x in tensors]
-        note = PythonFunction("print", log.noted(parts), [PLACE] * len(tensors), dtypes, [TensorType("int64", ())])
+        note = PythonFunction("print", log.noted(shown), [PLACE] * len(tensors), dtypes, [TensorType("int64", ())])
         active.printed[:] = active.record("PythonCall", tensors, {"function": note}, after=tuple(active.printed))
         return
     active.assign(log, call("AppendLog", log, *tensors, site=log.add_site(parts)))
@@ -146,7 +147,7 @@ class PrintLog(Parameter):
         #: What gradients have printed in this run, which is behind all else.
         self._later: list[str] = []
 
-    def noted(self, parts: Sequence[Part]) -> Callable[..., int]:
+    def noted(self, parts: Sequence[str | Logged]) -> Callable[..., int]:
         """A function of the recorded tensors among the parts that notes them for the end of the run."""
         fixed = tuple(parts)
 
