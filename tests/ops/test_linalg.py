@@ -216,47 +216,6 @@ def test_what_is_compiled():
     np.testing.assert_allclose(got, np.linalg.norm(X, 1), rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x: ops.svd(x)[0], lambda x: ops.qr(x)[1], ops.matrix_exp, ops.bessel_k0, ops.bessel_i0,
-        lambda x: ops.igamma(x, x + 1), lambda x: ops.zeta(ops.stop_gradient(x) + 2, x), lambda x: ops.norm(x, "nuc"),
-    ],
-)  # fmt: skip
-def test_what_python_computes_is_called_back(function, mode_again):
-    """The bits of eager calls, gradients too, in loops and under vmap."""
-
-    def loop(x):
-        n = Tensor(2)
-        while n > 0:
-            x, n = x + function(x).sum() * 0.01, n - 1
-        return x
-
-    def total(x):
-        return function(x).sum()
-
-    def total_of_loop(x):
-        return loop(x).sum()
-
-    given = Tensor(np.abs(A) + 0.1, "float32")
-    rows = ops.stack([given, given + 1])
-    functions = [function, loop, graphc.grad(total), graphc.grad(total_of_loop), ops.vmap(function)]
-    inputs = [given] * 4 + [rows]
-    made = [compiled(f, x.asnumpy())[0] for f, x in zip(functions, inputs, strict=True)]
-    graphc.set_context(mode=graphc.PYNATIVE_MODE)
-    for got, f, x in zip(made, functions, inputs, strict=True):
-        np.testing.assert_allclose(got, f(x).asnumpy(), rtol=2e-5, atol=2e-5)
-
-
-def test_what_python_computes_is_not_exported(tmp_path):
-    class Bessel(nn.Cell):
-        def construct(self, x):
-            return ops.bessel_i0(x)
-
-    with pytest.raises(graphc.ExportError, match="the step calls BesselI0, which this process alone has"):
-        graphc.compile(Bessel(), np.ones(3, np.float32)).export(tmp_path / "a")
-
-
 @pytest.mark.parametrize("shape", [(7, 4), (3, 5), (4, 4)])
 @pytest.mark.parametrize("deficient", [False, True])
 def test_least_squares_are_compiled(shape, deficient):
