@@ -22,6 +22,8 @@ class Recorder(Protocol):
     immediate: bool
     #: Whether a turn of a Scan is recorded, which had better write nothing.
     in_scan: bool
+    #: Whether what asks for a value is called again when there is one.
+    calls_again: bool
 
     @property
     def counts(self) -> bool: ...

@@ -296,6 +296,10 @@ class ArgumentValueError(GraphcError, ValueError, shown_as="ValueError"):
     """An argument of the right kind with a value that is not accepted."""
 
 
+class AssertFailedError(ArgumentValueError, RuntimeError, shown_as="RuntimeError"):
+    """A condition that a program asserts does not hold."""
+
+
 class NoFormulaError(ArgumentValueError, NotImplementedError, shown_as="NotImplementedError"):
     """A number of a distribution that does not exist, or that there is no formula for."""
 

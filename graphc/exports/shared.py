@@ -137,7 +137,7 @@ def _refuse_users_functions(lowered: Lowered, locations: Mapping[int, Loc]) -> N
         return
     nodes = [int(id) for id in re.findall(r"%(\d+)", call.note)]
     raise ExportError(
-        f"the step calls {_function_name(call.kernel)}, a function of your own that Numba has compiled for this process",
+        f"the step calls {_function_name(call.kernel)}, which this process alone has: Python's, or one compiled by Numba",
         loc=next((locations[id] for id in nodes if id in locations), None),
         nodes=nodes,
         help="a shared object holds graphc's own kernels only: compose the op of graphc.ops",

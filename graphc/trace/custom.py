@@ -1,19 +1,27 @@
-"""Tracing gradients that users write: a Cell's `bprop`, InsertGradientOf, HookBackward. Each becomes a CustomGrad node."""
+"""Tracing gradients that users write: a Cell's `bprop`, InsertGradientOf, HookBackward, backward hooks. Each becomes CustomGrad
+nodes.
+"""
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
+from io import StringIO
 from typing import Any, cast
 
 import numpy as np
 
 from graphc.errors import GradientError, TraceError, user_loc
-from graphc.ir import TensorType
+from graphc.ir import TensorType, Value
 from graphc.nn.cell.cell import Cell
+from graphc.ops import functional as F
+from graphc.ops.functional.printing import PrintLog, expect_later
+from graphc.ops.gradients.custom import HostFunction
+from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten, unflatten
-from graphc.trace.hooks import host_call
 from graphc.trace.recorder import GraphRecorder
 
 
@@ -31,26 +39,40 @@ def custom_gradient(
     In PYNATIVE_MODE one that asks for values, as by `asnumpy`, is called when the gradient is computed, else it is traced here.
     Parameters that the call read get no gradient through it, as in MindSpore. GradientError GC153 for anything else.
     """
+    outputs, structure = flatten(result)
+    if not flatten(args)[0] or not outputs:
+        return result
+    operands, attrs = _boundary(recorder, name, args, result, bprop)
+    return unflatten(structure, recorder.record("CustomGrad", operands, attrs))
+
+
+def _boundary(
+    recorder: GraphRecorder, name: str, args: tuple[Any, ...], result: Any, bprop: Callable[..., Any]
+) -> tuple[list[Tensor], dict[str, Any]]:
+    """The operands and attributes of the node, see `custom_gradient`."""
     inputs, input_structure = flatten(args)
     outputs, output_structure = flatten(result)
-    if not inputs or not outputs:
-        return result
 
     def rule(xs: list[Tensor], ys: list[Tensor], dys: list[Tensor]) -> list[Tensor | None]:
         of_results = (unflatten(output_structure, group) for group in (ys, dys))
         return _per_tensor(name, args, bprop(*unflatten(input_structure, xs), *of_results))
 
     try:
-        branch, gradients = _traced(recorder, inputs, outputs, rule)
+        # What is printed before a value is asked for is printed when there is one.
+        with redirect_stdout(StringIO()) if recorder.immediate else nullcontext() as said:
+            branch, gradients = _traced(recorder, inputs, outputs, rule, recorder.immediate)
+        if said is not None:
+            sys.stdout.write(said.getvalue())
     except TraceError as error:
         if not recorder.immediate or error.code not in ("GC120", "GC130"):
             raise
         # It asks for values, which are there when the gradient is computed.
         branch, gradients = _traced(recorder, inputs, outputs, _with_values(name, rule))
     if branch.written:
-        written = ", ".join(repr(branch.known[k].name) for k in branch.written)
+        names = [repr(p.name) for p in map(branch.known.__getitem__, branch.written) if not isinstance(p, PrintLog)]
+        done = f"assigns {', '.join(names)}" if names else "prints or raises under a condition on tensors"
         raise GradientError(
-            f"the bprop of {name} assigns {written}: a gradient writes no parameters", code="GC153", loc=user_loc()
+            f"the bprop of {name} {done}: a gradient writes no parameters", code="GC153", loc=user_loc()
         )
     given = [(i, g) for i, g in enumerate(gradients) if g is not None]
     wrt = tuple(i for i, _ in given)
@@ -64,9 +86,8 @@ def custom_gradient(
         *(v.node for v in branch.captures.values()),
     )
     captures = [recorder.wrap(outer) for outer in branch.captures]
-    attrs = {"outs": len(outputs), "ins": len(inputs), "wrt": wrt, "bprop": branch.graph}
-    results = recorder.record("CustomGrad", [*outputs, *inputs, *captures], attrs)
-    return unflatten(output_structure, results)
+    attrs = {"outs": len(outputs), "ins": len(inputs), "wrt": wrt, "bprop": branch.graph.freeze()}
+    return [*outputs, *inputs, *captures], attrs
 
 
 #: Gradients for inputs, given these, the outputs and the gradients of those.
@@ -74,13 +95,19 @@ Rule = Callable[[list[Tensor], list[Tensor], list[Tensor]], list[Tensor | None]]
 
 
 def _traced(
-    recorder: GraphRecorder, inputs: list[Tensor], outputs: list[Tensor], rule: Rule
+    recorder: GraphRecorder, inputs: list[Tensor], outputs: list[Tensor], rule: Rule, calls_again: bool = False
 ) -> tuple[GraphRecorder, list[Tensor | None]]:
     """A subgraph of the gradient, and the gradients in it."""
     branch = recorder.branch("bprop")
+    branch.printed, branch.calls_again = [], calls_again
     xs, ys, dys = ([cast(Tensor, branch.carry(t)) for t in group] for group in (inputs, outputs, outputs))
     with branch.active(), branch.region("backward"):
-        return branch, rule(xs, ys, dys)
+        made = rule(xs, ys, dys)
+        if branch.printed:
+            made = branch.depend(made, tuple(branch.printed))
+    if branch.printed:
+        expect_later(recorder)
+    return branch, made
 
 
 def _with_values(name: str, rule: Rule) -> Rule:
@@ -154,3 +181,76 @@ def by_position(construct: Callable[..., Any], args: tuple[Any, ...], kwargs: di
             f"a Cell with a bprop cannot take {', '.join(bound.kwargs)} by name only", code="GC153", loc=user_loc()
         )
     return bound.args
+
+
+class Gate:
+    """A cell's arguments, whose gradients are what a function makes of them and of the gradients of the cell's results.
+
+    before:  %3 = CustomGrad(%1, %1)   ...   %7 = Relu(%3)
+    after:   %3, %3:1 = CustomGrad(%1, %8, %1, %8)   ...   %7 = Relu(%3)   %8 = Fill()   %9 = CustomGrad(%7, %7, %3:1)
+
+    The gradient of the result goes on to two: to the result itself, and to zeros of its size beside the arguments, so that the
+    rule there sees both. What the results are is known when the cell has run.
+    """
+
+    def __init__(self, recorder: GraphRecorder, name: str, args: tuple[Any, ...]) -> None:
+        self._recorder, self._name = recorder, name
+        self._given = args
+        #: What the cell is called with.
+        self.args: tuple[Any, ...] = custom_gradient(recorder, name, (args,), args, lambda x, out, dout: (dout,))
+        self._leaves: list[Any] = flatten(self.args)[0]
+
+    def closed(self, output: Any, rule: Callable[[Any, tuple[Any, ...]], Any]) -> Any:
+        """The output of the cell. rule(gradients of the arguments, those of the results, in a tuple): new gradients of the
+        arguments. GradientError GC153 where it uses what the cell computes.
+        """
+        results, structure = flatten(output)
+        if not results:
+            return output
+        recorder, name = self._recorder, self._name
+        zeros = [F.zeros(x.tensor_type.shape, x.tensor_type.dtype) for x in results]
+
+        def at_input(x: Any, zeros: Any, out: Any, dout: Any) -> Any:
+            gradients, arrived = dout
+            came = unflatten(structure, arrived)
+            return rule(gradients, came if isinstance(came, tuple) else (came,)), None
+
+        gate: Value = self._leaves[0].handle[1]
+        operands, attrs = _boundary(recorder, name, (self._given, zeros), (self._given, zeros), at_input)
+        values = [recorder.resolve(x) for x in operands]
+        self._require_before(gate.node, values)
+        types = tuple(x.tensor_type for x in (*self._leaves, *zeros))
+        node = recorder.graph.set_node(gate.node, inputs=values, attrs=attrs, types=types)
+        carriers = [recorder.wrap(v) for v in node.outputs[len(self._leaves) :]]
+        made = custom_gradient(
+            recorder, name, (output, carriers), output, lambda x, c, out, dout: (dout, _leaves(dout))
+        )
+        return made
+
+    def _require_before(self, gate: int, values: list[Value]) -> None:
+        """GradientError GC153 if one of the values is computed from what the gate lets through."""
+        graph = self._recorder.graph
+        seen: set[int] = set()
+        stack = [v.node for v in values]
+        while stack:
+            id = stack.pop()
+            if id == gate:
+                raise GradientError(
+                    f"{self._name} uses what the cell computes",
+                    code="GC153",
+                    loc=user_loc(),
+                    help="compute it of the gradients, or write a bprop",
+                )
+            if id not in seen and id > gate:
+                seen.add(id)
+                stack += graph.node(id).predecessors()
+
+
+def _leaves(tree: Any) -> list[Tensor]:
+    return flatten(tree)[0]
+
+
+def host_call(function: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """What function(*given) returns (None: the same tensors), when the values are there. PYNATIVE_MODE only."""
+    made = call_op("HostCall", *given, function=HostFunction(function))
+    return made if isinstance(made, tuple) else (made,)

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc import dispatch
-from graphc.errors import GradientError, TraceTypeError, stacklevel, user_loc
+from graphc.errors import TraceTypeError, stacklevel, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.nn.cell.hooks import Registered
-from graphc.ops.gradients.custom import HostFunction
-from graphc.ops.tensor.call import call as call_op
-from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import tensors
+from graphc.trace.custom import Gate, host_call
 from graphc.trace.recorder import GraphRecorder
 
 
@@ -22,26 +20,25 @@ def hooked(recorder: GraphRecorder, cell: Cell, run: Callable[..., Any]) -> Call
     if not any(cell.__dict__.get("_hooks", {}).values()):
         return run
     back = cell.hooks("register_backward_hook")
-    if back and not recorder.immediate:
-        raise GradientError(
-            f"{type(cell).__name__} has a backward hook, which a compiled step cannot call",
-            code="GC153",
-            loc=user_loc(),
-            help="use PYNATIVE_MODE, ops.InsertGradientOf or register_backward_pre_hook",
-        )
 
     def call(*args: Any, **kwargs: Any) -> Any:
         output, called = None, []
         try:
             args, kwargs = _before(recorder, cell, args, kwargs)
             arrived: list[Any] = []
-            if back:
+            gate = None
+            if back and not recorder.immediate and tensors(args):
+                gate = Gate(recorder, f"the backward hook of {type(cell).__name__}", args)
+                args = gate.args
+            elif back:
                 args = _at_input(cell, args, arrived)
             output = run(*args, **kwargs)
             for entry in cell.hooks("register_forward_hook"):
                 called.append(entry)
                 output = _after(recorder, cell, entry, args, kwargs, output)
-            if back or cell.hooks("register_backward_pre_hook"):
+            if gate is not None:
+                output = gate.closed(output, lambda given, came: _through(recorder, cell, given, came))
+            if (back and gate is None) or cell.hooks("register_backward_pre_hook"):
                 output = _at_output(recorder, cell, output, arrived)
         except Exception:
             _after_failure(recorder, cell, called, args, kwargs, output)
@@ -118,7 +115,7 @@ def _at_output(recorder: GraphRecorder, cell: Cell, output: Any, arrived: list[A
             made = called(recorder, entry.hook, cell, given)
             if made is not None:
                 given = made if isinstance(made, tuple) else (made,)
-        if cell.hooks("register_backward_hook"):
+        if cell.hooks("register_backward_hook") and recorder.immediate:
             given = called(recorder, lambda _, g: _note(arrived, g), cell, given)
         return given if isinstance(gradient, tuple) else given[0]
 
@@ -132,17 +129,22 @@ def _note(arrived: list[Any], gradient: Any) -> Any:
 
 def _at_input(cell: Cell, args: tuple[Any, ...], arrived: list[Any]) -> tuple[Any, ...]:
     def rule(gradient: tuple[Any, ...]) -> Any:
-        def run(_: Any, given: tuple[Any, ...]) -> Any:
-            for entry in cell.hooks("register_backward_hook"):
-                made = entry.hook(cell, given, tuple(arrived))
-                if made is not None:
-                    given = made if isinstance(made, tuple) else (made,)
-            return given
-
-        return called(None, run, cell, gradient)
+        return called(None, lambda _, given: _through(None, cell, given, tuple(arrived)), cell, gradient)
 
     made: tuple[Any, ...] = _recorded("a backward hook", args, rule)
     return made
+
+
+def _through(
+    recorder: GraphRecorder | None, cell: Cell, given: tuple[Any, ...], arrived: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """What the backward hooks make of the gradients of a cell's arguments; arrived: those of its results."""
+    for entry in cell.hooks("register_backward_hook"):
+        hook = entry.hook if recorder is None else recorder.prepared(entry.hook)
+        made = hook(cell, given, arrived)
+        if made is not None:
+            given = made if isinstance(made, tuple) else (made,)
+    return given
 
 
 def called(recorder: GraphRecorder | None, hook: Callable[..., Any], cell: Cell, given: tuple[Any, ...]) -> Any:
@@ -150,9 +152,3 @@ def called(recorder: GraphRecorder | None, hook: Callable[..., Any], cell: Cell,
     if recorder is not None and not recorder.immediate:
         return recorder.prepared(hook)(cell, given)
     return host_call(lambda *values: hook(cell, values), given)
-
-
-def host_call(function: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """What function(*given) returns (None: the same tensors), when the values are there. PYNATIVE_MODE only."""
-    made = call_op("HostCall", *given, function=HostFunction(function))
-    return made if isinstance(made, tuple) else (made,)

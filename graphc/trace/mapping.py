@@ -129,11 +129,17 @@ def _input_axes(fn: Any, args: tuple[Any, ...], axes: Axes) -> list[int | None]:
             loc=user_loc(),
             help="give one entry for each positional argument, or one axis for all of them",
         )
+    if not isinstance(fn, CellList) and not _some(axes):
+        raise TransformError(f"vmap of {name_of(fn)}: in_axes {axes} maps no argument", loc=user_loc())
     places = axes if isinstance(axes, tuple) else (axes,) * len(args)
     found: list[int | None] = []
     for i, (x, a) in enumerate(zip(args, places, strict=True)):
         found += _spread(f"vmap of {name_of(fn)}: argument {i}", "in_axes", x, a)
     return found
+
+
+def _some(axes: Axes) -> bool:
+    return any(map(_some, axes)) if isinstance(axes, tuple) else axes is not None
 
 
 def _spread(what: str, option: str, tree: Any, axes: Axes) -> list[int | None]:

@@ -53,6 +53,7 @@ class GraphRecorder(dispatch.Recorder):
     """The part of `graphc.dispatch.Recorder` that records, for one graph; branches of `cond` get recorders of their own."""
 
     immediate = False
+    calls_again = False
     #: Whether the call in PYNATIVE_MODE that this traced has returned.
     over = False
 
@@ -85,6 +86,8 @@ class GraphRecorder(dispatch.Recorder):
             self.number = parent.root.counting.enter(self)
         #: Of the outermost one: whether equal numbers are constants of their own, of which each may depend on a size.
         self.apart = False
+        #: Of a gradient that a user writes: what the last print there has left.
+        self.printed: list[TracedTensor] | None = None
         #: Of the outermost one: what branches raise when the step runs.
         self.raised: list[Exception] = []
         #: Of the outermost one: the arguments of the whole graph.

@@ -353,7 +353,7 @@ def test_a_function_of_the_users_own_is_refused_by_name(doubling, tmp_path):
         def construct(self, x):
             return doubling(x)
 
-    with pytest.raises(ExportError, match="the step calls Doubling, a function of your own") as caught:
+    with pytest.raises(ExportError, match="the step calls Doubling, which this process alone has") as caught:
         graphc.compile(Net(), HALVING[0]).export(tmp_path / "a")
     assert caught.value.loc.file.endswith("test_shared.py")
 

@@ -46,8 +46,8 @@ KNOWN = {
     "MirrorPadGrad": 1, "PadV3Grad": 1, "ResizeNearestNeighborV2Grad": 1, "ResizeV2Grad": 3, "SparseSegmentMeanGrad": 3,
     "SparseSegmentSqrtNGrad": 3, "TraceGrad": 1, "TraceV2Grad": 1,
 }  # fmt: skip
-#: A function of SciPy's, which no compiled step calls, one that looks at bytes, and one of shapes alone.
-EAGER = ("IgammaGradA", "view_dtype", "DynamicBroadcastGradientArgs")
+#: One that looks at bytes, and one of shapes alone.
+EAGER = ("view_dtype", "DynamicBroadcastGradientArgs")
 COMPILED = [case for case in CASES if not case.startswith(EAGER)]
 
 

@@ -68,13 +68,115 @@ def test_backward_hooks_see_values_in_pynative_mode():
         assert ops.grad(net)(X).asnumpy().tolist() == [20, 0, 40]
 
 
-def test_backward_hooks_in_a_compiled_step():
-    net = Net()
-    net.relu.register_backward_pre_hook(lambda cell, given: given[0] * 0.5)
-    assert ops.grad(net)(X).asnumpy().tolist() == [10, 0, 20]
-    net.relu.register_backward_hook(lambda cell, grad_input, grad_output: None)
-    with pytest.raises(graphc.GradientError, match="has a backward hook, which a compiled step cannot call"):
-        ops.grad(net)(X)
+class Two(nn.Cell):
+    def construct(self, x, y):
+        return x * y, x + y
+
+
+class Hooked(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor([2.0, 3.0, 4.0]), name="w")
+        self.two = Two()
+
+    def construct(self, x):
+        a, b = self.two(x * self.w, x * 3)
+        return a * 2 + b * 5
+
+
+def of_both(cell, grad_input, grad_output):
+    return grad_input[0] * 10, grad_input[1] + grad_output[0] + grad_output[1]
+
+
+@pytest.mark.parametrize("chosen", [GRAPH_MODE, PYNATIVE_MODE])
+def test_backward_hooks(chosen):
+    """The numbers are MindSpore's, of its graph mode."""
+    net = Hooked()
+    with mode(chosen):
+        net.two.register_backward_hook(lambda cell, grad_input, grad_output: None)
+        handle = net.two.register_backward_hook(of_both)
+        by_input, (by_weight,) = ops.grad(net, 0, [net.w])(X)
+        assert by_input.asnumpy().tolist() == [268, -210, 1028]
+        assert by_weight.asnumpy().tolist() == [110, 140, 690]
+        net.two.register_backward_hook(of_both)
+        assert ops.grad(net)(X).asnumpy().tolist() == [2269, -2079, 9329]
+        handle.remove()
+        net.two.register_backward_pre_hook(lambda cell, given: (given[0] * 2, given[1] * 3))
+        # The hook behind sees what the one before has made of the gradients of the results.
+        assert ops.grad(net)(X).asnumpy().tolist() == [666, -240, 2286]
+
+
+@pytest.mark.parametrize("chosen", [GRAPH_MODE, PYNATIVE_MODE])
+def test_gradients_that_users_write_print_values_behind_what_else_is_printed(chosen, capsys):
+    class Cube(nn.Cell):
+        def construct(self, x):
+            return x * x * x
+
+        def bprop(self, x, out, dout):
+            print("bprop", out, dout)
+            print("at", x)
+            return (dout * 7,)
+
+    class Outer(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.cube = Cube()
+
+        def construct(self, x):
+            print("forward")
+            i = Tensor(0)
+            while i < 2:
+                x, i = self.cube(ops.InsertGradientOf(look)(x)), i + 1
+            print("end")
+            return x
+
+    def look(gradient):
+        print("inserted", gradient)
+        return gradient + 1
+
+    net = Outer()
+    net.cube.register_backward_hook(lambda cell, given, come: print("hook", given[0], come[0]))
+    with mode(chosen):
+        assert float(ops.grad(net)(Tensor(2.0))) == 57
+        said = capsys.readouterr().out.replace("\n", " ").replace("(", "").replace(")", "").split()
+        turns = [
+            "bprop", 512, 1, "at", 8, "hook", 7, 1, "inserted", 7,
+            "bprop", 8, 8, "at", 2, "hook", 56, 8, "inserted", 56,
+        ]  # fmt: skip
+        assert [w if w.isalpha() else float(w) for w in said] == ["forward", "end", *turns]
+        assert float(net(Tensor(2.0))) == 512
+        assert capsys.readouterr().out.split() == ["forward", "end"]
+
+
+def test_backward_hooks_in_compiled_loops_and_under_vmap():
+    net = Hooked()
+    net.two.register_backward_hook(of_both)
+    rows = graphc.vmap(ops.grad(net))(ops.stack([X, X * 2])).asnumpy()
+    assert rows.tolist() == [ops.grad(net)(x).asnumpy().tolist() for x in (X, X * 2)]
+
+    class Loop(nn.Cell):
+        def construct(self, x):
+            i = Tensor(0)
+            while i < 2:
+                a, b = net.two(x, net.w)
+                x, i = a + b, i + 1
+            return x
+
+    by_input, (by_weight,) = ops.grad(Loop(), 0, [net.w])(X)
+    assert by_input.asnumpy().tolist() == [900, 1600, 2500]  # Each turn has ten times w + 1.
+    assert by_weight.asnumpy().tolist() == [128, 38, 322]
+
+
+def test_a_backward_hook_branches_on_a_tensor_and_uses_nothing_that_the_cell_computes():
+    net, kept = nn.ReLU(), []
+    net.register_backward_hook(lambda cell, given, come: (given[0] if come[0].sum() > 0 else come[0] * 100,))
+    assert ops.grad(net)(X).asnumpy().tolist() == [1, 0, 1]
+    assert ops.grad(lambda x: -net(x))(X).asnumpy().tolist() == [-100, -100, -100]
+    other = nn.ReLU()
+    other.register_forward_hook(lambda cell, inputs, output: kept.insert(0, output))
+    other.register_backward_hook(lambda cell, given, come: (given[0] * kept[0],))
+    with pytest.raises(graphc.GradientError, match="the backward hook of ReLU uses what the cell computes"):
+        ops.grad(other)(X)
 
 
 @pytest.mark.parametrize("chosen", [GRAPH_MODE, PYNATIVE_MODE])

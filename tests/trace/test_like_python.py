@@ -271,6 +271,13 @@ def items_of_tensors(self, x):
     return x * n, k, total, several, k + n, total / 2
 
 
+def lists_of_tensors(self, x):
+    numbers, of_one, of_parameter = (x * 2).reshape(1, 2).tolist(), x.sum().tolist(), self.n.tolist()
+    if numbers[0][1] > 3:
+        x = x + numbers[0][0]
+    return x, numbers, (x > 1).tolist(), of_one + of_parameter, Tensor([1.5, 2.5]).tolist()
+
+
 def contents_set(self, x):
     for i in range(2):
         self.n.set_data(Tensor(i + 1))
@@ -282,7 +289,7 @@ def contents_set(self, x):
 
 
 BODIES = [
-    items_of_tensors, contents_set,
+    items_of_tensors, lists_of_tensors, contents_set,
     written_only_where_it_counts, chain, numbers_in_tests, ternaries, numbers, operators_of_numbers, returns, after_a_break,
     a_tensor_counts_from_a_number, built_in,
     chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name, outer_name_behind_jumps,

@@ -300,3 +300,24 @@ def test_in_gradients_of_what_jit_marks_the_exception_is_the_programs_own(mode_a
     with pytest.raises(KeyError, match="positive") as caught:
         graphc.grad(lambda x: checked(x).sum())(tensor(1, 2))
     assert type(caught.value) is KeyError
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_the_primitive_assert(mode, mode_again, capsys):
+    class Checked(nn.Cell):
+        def construct(self, x, n):
+            while n > 0:
+                ops.Assert(2)(x.sum() > 0, [x, x * 2])
+                x, n = x - 1, n - 1
+            return x
+
+    graphc.set_context(mode=mode)
+    assert Checked()(tensor(1, 2, 4), Tensor(1)).asnumpy().tolist() == [0, 1, 3]
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="assert failed"):
+            Checked()(tensor(1, -2, 4), Tensor(2))
+        if mode == graphc.GRAPH_MODE:
+            said = capsys.readouterr().out
+            assert said.startswith("For 'Assert' condition is false.\ninput data:\nTensor(shape=[2]")
+            assert "[ 0.00000000e+00 -3.00000000e+00]" in said
+            assert "[ 0.00000000e+00 -6.00000000e+00]" in said

@@ -65,6 +65,17 @@ def test_items_set_in_branches_and_loops(mode, limit):
     np.testing.assert_array_equal(given.asnumpy(), x)
 
 
+def test_false_takes_nothing(mode):
+    class Nothing(nn.Cell):
+        def construct(self, x):
+            x[False] = 7
+            x[np.bool_(False)] = Tensor([1.0, 2.0])
+            x[True] = x + 1
+            return x
+
+    assert Nothing()(Tensor([1.0, 2.0])).asnumpy().tolist() == [2, 3]
+
+
 def test_items_of_items(mode):
     class Branching(nn.Cell):
         def construct(self, x):

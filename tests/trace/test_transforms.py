@@ -244,6 +244,8 @@ def test_cells_of_a_list_take_an_index_each(mode):
     cells = nn.CellList([nn.Dense(3, 2) for _ in range(4)])
     got = ops.vmap(cells, 0, 1)(Tensor(X))
     close(got, np.stack([cell(Tensor(x)).asnumpy() for cell, x in zip(cells, X, strict=True)], 1))
+    # Of one argument for all of them nothing but the cells is mapped.
+    close(ops.vmap(cells, None)(Tensor(X)), np.stack([cell(Tensor(X)).asnumpy() for cell in cells]))
 
 
 # ---- state
@@ -316,7 +318,7 @@ def prints(x):
         (lambda x: ops.vmap(lambda p: p[0], ((0, None, 0),))((x, x)), "a tuple of 2, in_axes says"),
         (lambda x: ops.vmap(lambda r: r, 0, (0, 0))(x), "out_axes says"),
         (lambda x: ops.vmap(nn.CellList([nn.ReLU()] * 3))(x), "different sizes(.|\n)*3 cells"),
-        (lambda x: ops.vmap(lambda r: r, None), "maps no argument"),
+        (lambda x: ops.vmap(lambda r: r, None)(x), "maps no argument"),
         (lambda x: ops.jvp(ops.sin, x, x[0]), "input 0 is f32.4,3., its tangent f32.3."),
     ],
 )

@@ -72,7 +72,7 @@ class Hooks(Structure[Child]):
 
     def register_backward_hook(self, hook_fn: Hook) -> HookHandle:
         """hook_fn(cell, grad_input, grad_output) on the way back, behind the cell: what it returns takes the place of the
-        inputs' gradients. Both are tuples. In PYNATIVE_MODE only: a compiled step refuses it (GC153).
+        inputs' gradients. Both are tuples. A compiled step refuses a hook that uses what the cell computes (GC153).
         """
         return self._register("register_backward_hook", hook_fn)
 

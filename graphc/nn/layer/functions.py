@@ -243,8 +243,7 @@ class DiGamma(Cell):
 
 
 class IGamma(Cell):
-    """The regularized lower incomplete gamma function P(a, x), by `ops.igamma`; in PYNATIVE_MODE, no kernel compiles it
-    (MindSpore: nn.IGamma).
+    """The regularized lower incomplete gamma function P(a, x), by `ops.igamma` (MindSpore: nn.IGamma).
 
     DTypeError for other dtypes than floats, or two dtypes.
     """

@@ -22,6 +22,7 @@ from graphc.ops.declared.batching import leading
 from graphc.ops.declared.complex import WHOLE, complexes
 from graphc.ops.declared.determinants import solved_across
 from graphc.ops.declared.packages import scipy_part
+from graphc.ops.declared.python_call import by_reference
 from graphc.ops.declared.rules import (
     Array,
     adjoint,
@@ -120,6 +121,7 @@ op(
     attrs={"full_matrices": False},
     infer=_qr_types,
     ref=_qr,
+    lower=by_reference("Qr", _qr),
     grad=_qr_grad,
     samples=lambda: [
         Sample((floats(4, 3),), grad=(0,)),
@@ -157,6 +159,7 @@ op(
     "x",
     infer=_eig_types,
     ref=_eig,
+    lower=by_reference("Eig", _eig),
     samples=lambda: [
         Sample((floats(3, 3),)),
         Sample((complexes(2, 4, 4),)),
@@ -236,6 +239,7 @@ op(
     attrs={"full_matrices": False},
     infer=_svd_types,
     ref=_svd,
+    lower=by_reference("Svd", _svd),
     grad=_svd_grad,
     samples=lambda: [
         Sample((floats(4, 3),), grad=(0,)),
@@ -365,6 +369,7 @@ op(
     "x",
     infer=_matrix_exp_types,
     ref=_matrix_exp,
+    lower=by_reference("MatrixExp", _matrix_exp),
     grad=_matrix_exp_grad,
     samples=lambda: [
         Sample((floats(3, 3),), grad=(0,)),
@@ -396,6 +401,7 @@ op(
     "x",
     infer=_log_types,
     ref=_log,
+    lower=by_reference("MatrixLogarithm", _log),
     samples=lambda: [Sample((complexes(2, 3, 3),)), Sample((complexes(0, 2, 2),))],
     doc="the principal logarithm of complex square matrices, by SciPy. It has no gradient, as MindSpore's",
 )

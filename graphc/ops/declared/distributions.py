@@ -10,6 +10,7 @@ from graphc.errors import DTypeError, ShapeError
 from graphc.ir import NO_GRAD, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Scalar, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared.python_call import by_reference
 from graphc.ops.declared.random import mix64
 from graphc.ops.declared.rules import Array, floats
 
@@ -32,6 +33,7 @@ op(
     "key rate",
     infer=_poisson_infer,
     ref=_poisson_ref,
+    lower=by_reference("RandomPoisson", _poisson_ref),
     grad=NO_GRAD,
     samples=lambda: [
         Sample((np.array(mix64(3), np.int64), floats(4, 5, low=0.0, high=30.0))),
@@ -118,6 +120,7 @@ op(
     "alpha x",
     infer=_pair_infer("GammaSlope"),
     ref=_slope,
+    lower=by_reference("GammaSlope", _slope),
     samples=_samples,
     doc="how gamma numbers x change with their shape alpha; no gradient of its own",
 )

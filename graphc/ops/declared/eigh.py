@@ -14,6 +14,7 @@ from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import COMPLEX
 from graphc.ops.declared.batching import leading
 from graphc.ops.declared.complex import complexes
+from graphc.ops.declared.python_call import by_reference
 from graphc.ops.declared.rules import (
     Array,
     adjoint,
@@ -134,6 +135,7 @@ op(
     attrs={"lower": True},
     infer=_infer("EighComplex", tuple(COMPLEX)),
     ref=_ref,
+    lower=by_reference("EighComplex", _ref),
     grad=_grad,
     batch=leading,
     samples=lambda: [Sample((complexes(3, 3),)), Sample((complexes(2, 4, 4),), {"lower": False})],

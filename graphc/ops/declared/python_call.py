@@ -73,6 +73,37 @@ class PythonFunction:
         return self.name
 
 
+class ByReference(Kernel):
+    """What `by_reference` makes."""
+
+    __slots__ = ()
+
+
+def by_reference(name: str, reference: Callable[..., Any]) -> Kernel:
+    """The lowering of an op of this name whose NumPy reference a compiled step calls back: what iterates until it is exact, and
+    what SciPy computes. Exported libraries have no Python, and refuse it.
+    """
+
+    def lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+        types = [x.type for x in outputs]
+        function = called(name, reference, attrs, [x.type.dtype for x in inputs], types)
+        k.custom(name, function, True, (), inputs, outputs, function.number)
+
+    return ByReference(lower, _DTYPES)
+
+
+def called(
+    name: str, reference: Callable[..., Any], attrs: Attrs, given: Sequence[str], types: Sequence[TensorType]
+) -> PythonFunction:
+    """The reference of an op as a function of arrays of the dtypes `given`."""
+
+    def computed(*arrays: Array) -> Any:
+        with np.errstate(all="ignore"):
+            return reference(*arrays, **attrs)
+
+    return PythonFunction(name, computed, [PLACE] * len(given), given, types)
+
+
 def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     function: PythonFunction = attrs["function"]
     k.custom(function.name, function, True, (), inputs, outputs, function.number)

@@ -1,4 +1,4 @@
-"""Special functions by SciPy, elementwise and without kernels: Bessel's, incomplete gamma and beta functions, zeta.
+"""Special functions by SciPy, elementwise, which compiled steps call back: Bessel's, incomplete gamma and beta functions, zeta.
 
 SciPy is an optional package, behind the extra `scipy`: it is imported when one of these is computed.
 """
@@ -16,6 +16,7 @@ from graphc.ir.op import Alias, NoGrad
 from graphc.ir.types import FLOATS
 from graphc.ops.declared import padding
 from graphc.ops.declared.packages import scipy_part
+from graphc.ops.declared.python_call import by_reference
 from graphc.ops.declared.rules import Array, elementwise, floats, unbroadcast
 
 
@@ -50,6 +51,7 @@ def _special(
         infer=elementwise(name, dtypes),
         ref=reference,
         grad=grad,
+        lower=by_reference(name, reference),
         samples=samples,
         doc=doc,
     )

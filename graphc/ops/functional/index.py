@@ -211,6 +211,8 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
 
 def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "update") -> Tensor:
     """A copy of x in which x[index] is `value`, broadcast and cast to x's dtype; with mode "add" the sum of both."""
+    if isinstance(index, (bool, np.bool_)) and not index:
+        return x.value()
     new = cast_to(value if isinstance(value, Tensor) else _numbers(x, value), x.tensor_type.dtype)
     if index is Ellipsis:
         whole = _as_large(new, x.shape)

@@ -12,7 +12,7 @@ from graphc.ops.functional.arithmetic import div, float_power, floor_div, round_
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Extents, Ints, Operand, Shape, cast, cast_to
 from graphc.ops.functional.create import full, full_like, ones, zeros
-from graphc.ops.functional.decided import item_of
+from graphc.ops.functional.decided import item_of, list_of
 from graphc.ops.functional.diagonals import diagonal
 from graphc.ops.functional.elements import gather_elements
 from graphc.ops.functional.elementwise import (
@@ -243,6 +243,7 @@ functions.update(
     item_of=item_of,
     less=less,
     less_equal=less_equal,
+    list_of=list_of,
     logical_not=logical_not,
     matmul=marked(matmul),
     mul=mul,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -16,6 +16,7 @@ from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir import TensorType
 from graphc.ir.types import HALVES
 from graphc.ops.declared.log import CAPACITY, FIRST, SUMMARY
+from graphc.ops.declared.python_call import PLACE, PythonFunction
 from graphc.ops.declared.rules import Array
 from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.joining import concat
@@ -62,6 +63,11 @@ def in_order(op: str, *operands: Tensor, **attrs: Any) -> Any:
     return made[0] if len(made) == 1 else made
 
 
+def expect_later(active: Any) -> None:
+    """Let the step that is traced have a log: gradients of it may print."""
+    _append(active, [], [])
+
+
 def _log_of(active: Any) -> PrintLog:
     """The log of the step that is traced."""
     log = _logs.get(active.root)
@@ -71,8 +77,14 @@ def _log_of(active: Any) -> PrintLog:
 
 
 def _append(active: Any, parts: list[Part], tensors: list[Tensor]) -> None:
-    """Log an entry."""
+    """Log an entry; in a gradient that a user writes, which changes no parameters, let Python note it when the step runs."""
     log = _log_of(active)
+    shown = [part for part in parts if not isinstance(part, Exception)]
+    if active.printed is not None and len(shown) == len(parts):
+        dtypes = [x.tensor_type.dtype for x in tensors]
+        note = PythonFunction("print", log.noted(shown), [PLACE] * len(tensors), dtypes, [TensorType("int64", ())])
+        active.printed[:] = active.record("PythonCall", tensors, {"function": note}, after=tuple(active.printed))
+        return
     active.assign(log, call("AppendLog", log, *tensors, site=log.add_site(parts)))
 
 
@@ -132,6 +144,19 @@ class PrintLog(Parameter):
         words[0] = FIRST
         super().__init__(words, name="print.log", requires_grad=False)
         self.sites: list[tuple[Part, ...]] = []
+        #: What gradients have printed in this run, which is behind all else.
+        self._later: list[str] = []
+
+    def noted(self, parts: Sequence[str | Logged]) -> Callable[..., int]:
+        """A function of the recorded tensors among the parts that notes them for the end of the run."""
+        fixed = tuple(parts)
+
+        def note(*recorded: Array) -> int:
+            arrays = iter(recorded)
+            self._later += [part if isinstance(part, str) else _text_of(next(arrays), part) for part in fixed]
+            return 0
+
+        return note
 
     def add_site(self, parts: Sequence[Part]) -> int:
         """A new site; returns its number."""
@@ -156,12 +181,13 @@ class PrintLog(Parameter):
                 if isinstance(part, Exception):
                     raised = raised or part
                     continue
-                logged = _from_words(words[at : at + part.recorded.size], part.recorded)
-                lines.append(tensor_text(_whole(logged.astype(part.own.numpy), part.own.shape), " "))
+                lines.append(_text_of(_from_words(words[at : at + part.recorded.size], part.recorded), part))
                 at += part.recorded.size
         words[:FIRST] = FIRST, 0
         if lost:
             lines.append(f"... {lost} more prints of this step: its log holds {CAPACITY} numbers")
+        lines += self._later
+        self._later.clear()
         if lines:
             sys.stdout.write("\n".join(lines) + "\n")
             sys.stdout.flush()
@@ -192,6 +218,10 @@ def corner_axes(shape: Sequence[int]) -> list[int]:
     if int(np.prod(shape)) <= SUMMARY:
         return []
     return [i for i, d in enumerate(shape) if d > 6]
+
+
+def _text_of(recorded: Array, part: Logged) -> str:
+    return tensor_text(_whole(recorded.astype(part.own.numpy), part.own.shape), " ")
 
 
 def _whole(corners: Array, shape: tuple[int, ...]) -> Array:

@@ -31,8 +31,6 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> GradFun
     must not do.
     """
     axes = [_axes(name, value) for name, value in (("in_axes", in_axes), ("out_axes", out_axes))]
-    if not _some(axes[0]):
-        raise TransformError(f"vmap: in_axes {in_axes} maps no argument", loc=user_loc())
     return Mapping(*axes)(function("vmap", fn))
 
 
@@ -42,10 +40,6 @@ def _axes(name: str, value: Any) -> Axes:
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     raise ArgumentTypeError(f"vmap: {name} must hold ints and None, got {type(value).__name__}", loc=user_loc())
-
-
-def _some(axes: Axes) -> bool:
-    return any(map(_some, axes)) if isinstance(axes, tuple) else axes is not None
 
 
 # ---- products with Jacobians

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.errors import ArgumentValueError, TraceError, user_loc
+from graphc.errors import AssertFailedError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.printing import raise_later
 from graphc.ops.gradients.hypermap import partial
 from graphc.ops.tensor.primitive import Primitive, declare
 from graphc.ops.tensor.tensor import Tensor
@@ -20,22 +21,29 @@ class Print(Primitive):
 
 
 class Assert(Primitive):
-    """ArgumentValueError with the data unless the condition, whose value must be known, holds."""
+    """AssertFailedError, a RuntimeError, with the data unless the condition holds; of each tensor `summarize` elements are shown.
+
+    Of a condition that only the run tells, the step raises it when it has run, and prints the data.
+    """
 
     def __init__(self, summarize: int = 3) -> None:
         super().__init__()
         self.summarize = summarize
 
     def __call__(self, condition: Any, input_data: Any) -> None:
+        shown = [F.reshape(x, (-1,))[: self.summarize] if isinstance(x, Tensor) else x for x in input_data]
         if isinstance(condition, Tensor) and condition.array is None:
-            raise TraceError(
-                "Assert needs a condition that is known when the Cell is compiled",
-                code="GC120",
-                loc=user_loc(),
-                help="return the condition and test it in Python",
-            )
-        if not bool(condition):
-            raise ArgumentValueError(f"Assert failed: {', '.join(str(x) for x in input_data)}", loc=user_loc())
+            error = AssertFailedError("assert failed", loc=user_loc())
+            F.cond(condition, lambda: None, lambda: _fail_later(error, shown))
+        elif not bool(condition):
+            raise AssertFailedError(f"assert failed: {', '.join(str(x) for x in shown)}", loc=user_loc())
+
+
+def _fail_later(error: Exception, shown: list[Any]) -> None:
+    F.print_("For 'Assert' condition is false.")
+    for x in shown:
+        F.print_("input data:", x)
+    raise_later(error)
 
 
 def _nothing(*operands: Any) -> Any:

@@ -38,8 +38,13 @@ def unknown(asked: str, type: TensorType) -> TraceTypeError:
 
 
 def say_type() -> None:
-    """Say once per line that text made in construct has the type of a tensor in it, not its value."""
-    if dispatch.recorder.get() is not None:
+    """Say once per line that text made in construct has the type of a tensor in it, not its value. GC130 where who asks for
+    it is called again with a value.
+    """
+    active = dispatch.recorder.get()
+    if active is not None and active.calls_again:
+        raise TraceTypeError("the text of a tensor is asked for", code="GC130", loc=user_loc())
+    if active is not None:
         once(
             "the text of a traced tensor is its type, not its value: text is made once, when the Cell is compiled",
             loc=user_loc(),

@@ -237,8 +237,8 @@ class Tensor(Operators, Methods):
         return isinstance(item, _COMPARED) and bool(functions["equal"](self, item).any())
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
-        return self.asnumpy().tolist()
+        """The elements as nested lists of Python numbers; of a traced tensor what stands for them, as `item` gives it."""
+        return functions["list_of"](self)
 
     @property
     def itemsize(self) -> int:

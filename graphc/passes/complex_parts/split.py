@@ -7,6 +7,8 @@ from typing import Any
 
 from graphc.errors import LoweringError
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value, inline
+from graphc.ops.declared.python_call import ByReference
+from graphc.passes.complex_parts.called import by_parts
 from graphc.passes.complex_parts.ends import TRANSFORMS, joined
 from graphc.passes.complex_parts.parts import Parts, broadcast, imaginary
 from graphc.passes.complex_parts.rules import rule_of
@@ -101,6 +103,9 @@ class _Splitting:
         if node.op.name in _TESTS:
             parts = [p for x in node.inputs for p in self.of(x) if p is not None]
             self._replace(node, g.node(node.op.name, *parts, attrs=node.attrs, after=node.after).outputs)
+            return
+        if isinstance(node.op.lower, ByReference):
+            self._replace(node, by_parts(g, node, [self.of(x) for x in node.inputs]))
             return
         rule = rule_of(node)
         if rule is None or len(node.types) != 1:

@@ -114,9 +114,7 @@ class Geometric(Distribution):
 
 
 class Poisson(Distribution):
-    """How often something comes that comes `rate` > 0 times on average. Its `cdf`, which is `ops.igammac`, and samples in
-    eager calls only.
-    """
+    """How often something comes that comes `rate` > 0 times on average. Its `cdf` is `ops.igammac`."""
 
     def __init__(
         self, rate: Any = None, seed: int | None = None, dtype: Any = "float32", name: str = "Poisson"

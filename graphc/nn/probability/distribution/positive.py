@@ -59,7 +59,7 @@ class Exponential(Distribution):
 
 
 class Gamma(Distribution):
-    """The gamma distribution of a concentration > 0 and a rate > 0. Its `cdf` is `ops.igamma`, in eager calls only."""
+    """The gamma distribution of a concentration > 0 and a rate > 0. Its `cdf` is `ops.igamma`."""
 
     def __init__(
         self,
