@@ -71,7 +71,15 @@ RAISING: dict[str, Callable[[Modules], Any]] = {
 }
 
 #: name -> what a composition is called with.
-GIVEN: dict[str, Any] = {"list": [1, 2], "int": 3, "float": 2.5, "text": "ab", "bytes": b"ab", "tuple": (1, 2), "bool": True}
+GIVEN: dict[str, Any] = {
+    "list": [1, 2],
+    "int": 3,
+    "float": 2.5,
+    "text": "ab",
+    "bytes": b"ab",
+    "tuple": (1, 2),
+    "bool": True,
+}
 #: name -> a composition of one function.
 COMPOSITIONS: dict[str, Callable[[Modules, Any], Any]] = {
     "Compose": lambda m, f: m.transforms.Compose([f]),
