@@ -1,10 +1,14 @@
-"""Cells that MindSpore wraps around others for a training in many processes."""
+"""What scripts take from `mindspore.nn.wrap` besides public Cells: a wrapper for many processes, functions of gradients."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from graphc import ops
 from graphc.nn.cell.cell import Cell
+from graphc.ops.primitives import FloatStatus
+from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.tensor import Tensor
 
 
 class _VirtualDatasetCell(Cell):
@@ -16,6 +20,34 @@ class _VirtualDatasetCell(Cell):
 
     def construct(self, *inputs: Any) -> Any:
         return self._backbone(*inputs)
+
+
+#: By HyperMap with a scale: each gradient divided by it.
+_grad_scale = ops.MultitypeFuncGraph("grad_scale")
+#: By HyperMap: of each gradient, whether it is not finite, float32 [1].
+_grad_overflow = ops.MultitypeFuncGraph("_grad_overflow")
+
+
+@_grad_scale.register("Tensor", "Tensor")
+def tensor_grad_scale(scale: Tensor, grad: Tensor) -> Tensor:
+    """grad / scale in the dtype of grad."""
+    return grad * ops.cast(1 / scale, grad.dtype)
+
+
+@_grad_scale.register("Tensor", "RowTensor")
+def tensor_grad_scale_row_tensor(scale: Tensor, grad: RowTensor) -> RowTensor:
+    """The same of the rows that there are."""
+    return RowTensor(grad.indices, tensor_grad_scale(scale, grad.values), grad.dense_shape)
+
+
+@_grad_overflow.register("Tensor")
+def _tensor_grad_overflow(grad: Tensor) -> Tensor:
+    return FloatStatus()(grad)
+
+
+@_grad_overflow.register("RowTensor")
+def _tensor_grad_overflow_row_tensor(grad: RowTensor) -> Tensor:
+    return _tensor_grad_overflow(grad.values)
 
 
 __all__: list[str] = []  # What it has is private.
