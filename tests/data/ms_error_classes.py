@@ -41,6 +41,8 @@ RAISING: dict[str, Callable[[Modules], Any]] = {
     "Conv2dTranspose.pad_mode": lambda m: m.nn.Conv2dTranspose(2, 2, 3, pad_mode=None),
     "Dense.activation": lambda m: m.nn.Dense(2, 2, activation="of my own"),
     "get_activation": lambda m: m.nn.get_activation("of my own"),
+    "TransformerEncoderLayer.activation": lambda m: m.nn.TransformerEncoderLayer(4, 2, activation=3),
+    "Pad.mode": lambda m: m.nn.Pad(((1, 1), (1, 1)), mode=3),
     "Cell.construct": lambda m: m.nn.Cell()(m.Tensor([1.0])),
     "CellList.construct": lambda m: m.nn.CellList([dense(m)])(m.Tensor([1.0])),
     "CellDict.construct": lambda m: m.nn.CellDict({"a": dense(m)})(m.Tensor([1.0])),
@@ -61,6 +63,9 @@ RAISING: dict[str, Callable[[Modules], Any]] = {
     "sampler and num_shards": lambda m: m.ds.FakeImageDataset(
         2, sampler=m.ds.SequentialSampler(), num_shards=2, shard_id=0
     ),
+    "Compose of a number": lambda m: m.transforms.Compose([3]),
+    "RandomApply of a number": lambda m: m.transforms.RandomApply([3]),
+    "Concatenate.prepend": lambda m: m.transforms.Concatenate(0, prepend=3),
     "Resize of a text": lambda m: m.vision.Resize(3)("a"),
     "Normalize of a text": lambda m: m.vision.Normalize([1.0], [1.0])("a"),
     "ToTensor of a text": lambda m: m.vision.ToTensor()("a"),

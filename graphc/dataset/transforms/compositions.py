@@ -10,7 +10,7 @@ from graphc.dataset.checks import chance
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.transforms.base import Transform
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, KindError, user_loc
 
 
 def _listed(owner: str, transforms: Any) -> list[Any]:
@@ -22,9 +22,7 @@ def _listed(owner: str, transforms: Any) -> list[Any]:
         raise ArgumentValueError(f"{owner}: transforms is empty", loc=user_loc())
     for transform in transforms:
         if not callable(transform) or isinstance(transform, type):
-            raise ArgumentValueError(
-                f"{owner}: transforms must be callable objects, one is {transform!r}", loc=user_loc()
-            )
+            raise KindError(f"{owner}: transforms must be callable objects, one is {transform!r}", loc=user_loc())
     return list(transforms)
 
 
