@@ -31,7 +31,8 @@ _grad_overflow = ops.MultitypeFuncGraph("_grad_overflow")
 @_grad_scale.register("Tensor", "Tensor")
 def tensor_grad_scale(scale: Tensor, grad: Tensor) -> Tensor:
     """grad / scale in the dtype of grad."""
-    return grad * ops.cast(1 / scale, grad.dtype)
+    scaled: Tensor = grad * ops.cast(1 / scale, grad.dtype)
+    return scaled
 
 
 @_grad_scale.register("Tensor", "RowTensor")
@@ -42,12 +43,14 @@ def tensor_grad_scale_row_tensor(scale: Tensor, grad: RowTensor) -> RowTensor:
 
 @_grad_overflow.register("Tensor")
 def _tensor_grad_overflow(grad: Tensor) -> Tensor:
-    return FloatStatus()(grad)
+    flag: Tensor = FloatStatus()(grad)
+    return flag
 
 
 @_grad_overflow.register("RowTensor")
 def _tensor_grad_overflow_row_tensor(grad: RowTensor) -> Tensor:
-    return _tensor_grad_overflow(grad.values)
+    flag: Tensor = FloatStatus()(grad.values)
+    return flag
 
 
 __all__: list[str] = []  # What it has is private.

@@ -96,13 +96,8 @@ class Embedding(Cell):
         )
 
 
-class EmbeddingLookup(Cell):
-    """Rows of a trainable table at the given numbers (MindSpore: nn.EmbeddingLookup on one device).
-
-    sparse: whether the gradient of the table, if nothing else reads it, is a RowTensor of the rows that were used; optimizers
-    say what they make of one, and everything else takes it as the tensor that it stands for. An index out of range gives zeros.
-    target: how, not what. One device has no other slice_mode, no manual_shapes (GC112).
-    """
+class _Lookup(Cell):
+    """A trainable table, and its rows at given numbers."""
 
     def __init__(
         self,
@@ -128,7 +123,7 @@ class EmbeddingLookup(Cell):
         table = initializer(param_init, (vocab_size, embedding_size), dtype)
         self.embedding_table = Parameter(table, name="embedding_table")
 
-    def construct(self, indices: Any) -> Tensor:
+    def _rows(self, indices: Any) -> Tensor:
         rows = (gather_rows if self.sparse else rows_at)(self.embedding_table, indices)
         if self.max_norm is None:
             return rows
@@ -136,7 +131,19 @@ class EmbeddingLookup(Cell):
         return rows * (self.max_norm / ops.maximum(norms, self.max_norm))
 
 
-class MultiFieldEmbeddingLookup(EmbeddingLookup):
+class EmbeddingLookup(_Lookup):
+    """Rows of a trainable table at the given numbers (MindSpore: nn.EmbeddingLookup on one device).
+
+    sparse: whether the gradient of the table, if nothing else reads it, is a RowTensor of the rows that were used; optimizers
+    say what they make of one, and everything else takes it as the tensor that it stands for. An index out of range gives zeros.
+    target: how, not what. One device has no other slice_mode, no manual_shapes (GC112).
+    """
+
+    def construct(self, indices: Any) -> Tensor:
+        return self._rows(indices)
+
+
+class MultiFieldEmbeddingLookup(_Lookup):
     """Rows of a trainable table, weighted and brought together by fields (MindSpore: nn.MultiFieldEmbeddingLookup on one device).
 
     input_indices [B, L], of ints: which rows; input_values [B, L], of floats: their weights; field_ids [B, L], of ints: the
@@ -179,7 +186,7 @@ class MultiFieldEmbeddingLookup(EmbeddingLookup):
                 f"MultiFieldEmbeddingLookup: the inputs must be [batch, length] all, got {shapes}", loc=user_loc()
             )
         batch, count = ids.shape[0], self.field_size
-        rows = super().construct(ids) * ops.expand_dims(values, -1)
+        rows = self._rows(ids) * ops.expand_dims(values, -1)
         known = ops.logical_and(fields >= 0, fields < count)
         places = ops.where(known, fields + ops.expand_dims(ops.arange(batch), 1) * count, -1).reshape(-1)
         rows, sizes = rows.reshape(-1, self.embedding_size), ops.abs(values).reshape(-1)
