@@ -300,6 +300,14 @@ class AssertFailedError(ArgumentValueError, RuntimeError, shown_as="RuntimeError
     """A condition that a program asserts does not hold."""
 
 
+class KindError(ArgumentTypeError, ValueError, shown_as="ValueError"):
+    """An argument of the wrong kind where MindSpore raises a ValueError: a reduction that is no string, a name that is none."""
+
+
+class CountError(ArgumentValueError, TypeError, shown_as="TypeError"):
+    """A tuple of another number of elements than there are axes: a TypeError in MindSpore's convolutions."""
+
+
 class NoFormulaError(ArgumentValueError, NotImplementedError, shown_as="NotImplementedError"):
     """A number of a distribution that does not exist, or that there is no formula for."""
 
@@ -455,6 +463,12 @@ class DataError(GraphcError, RuntimeError):
 
     default_code = "GC204"
     sample: str | None = None
+
+
+class DataKindError(DataError, TypeError):
+    """A value of a kind that a transform does not take, as a text for an image: a TypeError in MindSpore where the transform is
+    called, a RuntimeError in a pipeline.
+    """
 
 
 class MissingPackageError(GraphcError, ImportError):

@@ -111,7 +111,6 @@ NN = {
     "GetNextSingleOp": _DATA,
     "GraphCell": "use the Cell itself with load_checkpoint: MindIR is not read",
     "ResizeBilinear": "use ops.interpolate(x, size=(h, w), mode='bilinear'), or ops.ResizeBilinearV2",
-    "MultiFieldEmbeddingLookup": "use nn.EmbeddingLookup for each field, and ops.reduce_sum",
     "OptTFTWrapper": "use ModelCheckpoint: there is no fault tolerance over processes",
 }
 

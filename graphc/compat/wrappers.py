@@ -6,7 +6,8 @@ from typing import Any
 
 from graphc import ops
 from graphc.nn.cell.cell import Cell
-from graphc.ops.gradients.hypermap import MultitypeFuncGraph
+from graphc.ops.primitives import FloatStatus
+from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -21,22 +22,35 @@ class _VirtualDatasetCell(Cell):
         return self._backbone(*inputs)
 
 
-#: Gradients divided by a scale, and float32[1], 1 where one is infinite or NaN: `ops.HyperMap` takes them over all gradients.
-_grad_scale = MultitypeFuncGraph("grad_scale")
-_grad_overflow = MultitypeFuncGraph("_grad_overflow")
+#: By HyperMap with a scale: each gradient divided by it.
+_grad_scale = ops.MultitypeFuncGraph("grad_scale")
+#: By HyperMap: of each gradient, whether it is not finite, float32 [1].
+_grad_overflow = ops.MultitypeFuncGraph("_grad_overflow")
 
 
 @_grad_scale.register("Tensor", "Tensor")
 def tensor_grad_scale(scale: Tensor, grad: Tensor) -> Tensor:
-    """grad / scale, in the dtype of grad."""
-    made: Tensor = grad * ops.cast(ops.reciprocal(scale), grad.dtype)
-    return made
+    """grad / scale in the dtype of grad."""
+    scaled: Tensor = grad * ops.cast(1 / scale, grad.dtype)
+    return scaled
+
+
+@_grad_scale.register("Tensor", "RowTensor")
+def tensor_grad_scale_row_tensor(scale: Tensor, grad: RowTensor) -> RowTensor:
+    """The same of the rows that there are."""
+    return RowTensor(grad.indices, tensor_grad_scale(scale, grad.values), grad.dense_shape)
 
 
 @_grad_overflow.register("Tensor")
 def _tensor_grad_overflow(grad: Tensor) -> Tensor:
-    made: Tensor = ops.FloatStatus()(grad)
-    return made
+    flag: Tensor = FloatStatus()(grad)
+    return flag
+
+
+@_grad_overflow.register("RowTensor")
+def _tensor_grad_overflow_row_tensor(grad: RowTensor) -> Tensor:
+    flag: Tensor = FloatStatus()(grad.values)
+    return flag
 
 
 __all__ = ["tensor_grad_scale"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, CountError, KindError, user_loc
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.suggest import nearest, question
@@ -86,14 +86,17 @@ def exact_float(
     return real(owner, name, value, least=least, above=above)
 
 
-def one_of(owner: str, name: str, value: Any, known: Sequence[str]) -> str:
-    """One of the strings, as it is or else in lower case."""
+def one_of(
+    owner: str, name: str, value: Any, known: Sequence[str], error: type[ArgumentValueError] = ArgumentValueError
+) -> str:
+    """One of the strings, as it is or else in lower case; KindError for no string, `error` for another one."""
     if not isinstance(value, str):
-        raise wrong_type(owner, name, "a string", value)
+        raise KindError(f"{owner}: {name} must be a string, got {type(value).__name__}", loc=user_loc())
     chosen = value if value in known else value.lower()
     if chosen not in known:
         near = nearest(value, known) or [k for k in known if k.startswith(chosen + "_")]
-        raise wrong_value(owner, name, f"one of {', '.join(map(repr, known))}", value, question(near))
+        expected = f"one of {', '.join(map(repr, known))}"
+        raise error(f"{owner}: {name} must be {expected}, got {value!r}", loc=user_loc(), help=question(near))
     return chosen
 
 
@@ -109,7 +112,9 @@ def several(owner: str, name: str, value: Any, count: int, least: int = 1) -> tu
     if len(value) == 1:
         value = (value[0],) * count
     if len(value) != count:
-        raise wrong_value(owner, name, f"an int or a tuple of {_COUNTS[count]}", value)
+        raise CountError(
+            f"{owner}: {name} must be an int or a tuple of {_COUNTS[count]}, got {value!r}", loc=user_loc()
+        )
     return tuple(integer(owner, name, v, least) for v in value)
 
 

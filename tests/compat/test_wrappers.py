@@ -168,3 +168,30 @@ def test_scatter(wrapper):
     )
     for x in made:
         np.testing.assert_array_equal(x.asnumpy(), [[1, 0, 2], [4, 3, 0]])
+
+
+def test_functions_of_gradients_that_wrappers_map(wrapper):
+    """`_grad_scale` and `_grad_overflow` of mindspore.nn.wrap.loss_scale, as steps of one's own take them."""
+    module = importlib.import_module("mindspore.nn.wrap.loss_scale")
+
+    class Step(nn.TrainOneStepWithLossScaleCell):
+        def construct(self, x, y):
+            loss = self.network(x, y)
+            grads = self.grad(self.network, self.weights)(x, y, graphc.ops.ones_like(loss) * self.scale_sense)
+            grads = self.hyper_map(graphc.ops.partial(module._grad_scale, self.scale_sense), grads)
+            flags = self.hyper_map(graphc.ops.partial(module._grad_overflow), grads)
+            return graphc.ops.depend(loss, self.optimizer(grads)), graphc.ops.addn(flags)
+
+    def steps(cell, scale):
+        net = Net()
+        step = cell(net, nn.Momentum(net.trainable_params(), 0.1, 0.9), *scale).set_train()
+        results = [step(X, Y) for _ in range(3)]
+        return net.fc.weight.asnumpy(), results
+
+    plain, _ = steps(nn.TrainOneStepCell, ())
+    scaled, results = steps(Step, (Tensor([128.0]),))
+    np.testing.assert_allclose(scaled, plain, rtol=1e-5)
+    assert [float(flag) for _, flag in results] == [0, 0, 0]
+    net = Net()
+    _, flag = Step(net, nn.Momentum(net.trainable_params(), 0.1, 0.9), Tensor([128.0])).set_train()(BAD, Y)
+    assert float(flag) > 0

@@ -66,7 +66,8 @@ def test_names_must_differ():
 def test_marks():
     net = nn.SequentialCell(nn.Dense(2, 2))
     assert not net[0].requires_grad
-    assert net.set_grad()[0].requires_grad
+    assert net.set_grad().requires_grad
+    assert not net[0].requires_grad  # As in MindSpore, whose flag is that of one cell.
     net.set_comm_fusion(3)
     assert net[0].weight.comm_fusion == 3
     assert list(net.init_parameters_data()) == net.trainable_params()

@@ -12,7 +12,7 @@ from graphc.dataset.checks import function, names, truth
 from graphc.dataset.core.iterators import DictIterator, TupleIterator
 from graphc.dataset.core.rows import packed
 from graphc.dataset.core.streams import ALL, Run, Stream, fill
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, KindError, user_loc
 from graphc.frames import clean
 from graphc.instead import instead
 from graphc.suggest import no_attribute
@@ -473,7 +473,7 @@ class Dataset:
 
     def _sizes(self, sizes: Any) -> list[int]:
         if not isinstance(sizes, (list, tuple)) or not sizes:
-            raise ArgumentTypeError("split: sizes must be a list of ints or of floats", loc=user_loc())
+            raise KindError("split: sizes must be a list of ints or of floats", loc=user_loc())
         total = self.get_dataset_size()
         if all(isinstance(s, int) and not isinstance(s, bool) for s in sizes):
             if min(sizes) <= 0:
@@ -484,7 +484,7 @@ class Dataset:
                 )
             return list(sizes)
         if not all(isinstance(s, float) for s in sizes):
-            raise ArgumentTypeError("split: sizes must be all ints or all floats", loc=user_loc())
+            raise KindError("split: sizes must be all ints or all floats", loc=user_loc())
         if min(sizes) <= 0 or max(sizes) > 1 or abs(sum(sizes) - 1) > 1e-9:
             raise ArgumentValueError(f"split: shares must lie in (0, 1] and sum up to 1, got {sizes}", loc=user_loc())
         counts = [round(s * total) for s in sizes]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, KindError, user_loc
 
 #: Values of a CSV file may be as long as this, more than Python's reader takes by itself.
 _LONGEST = 2**31 - 1
@@ -121,7 +121,7 @@ def matching_files(owner: str, dataset_files: Any) -> list[Path]:
     """Files of a path or a list of paths, which may be patterns; in the order of their names."""
     given = [dataset_files] if isinstance(dataset_files, (str, os.PathLike)) else dataset_files
     if not isinstance(given, (list, tuple)) or not given:
-        raise ArgumentTypeError(f"{owner}: dataset_files must be a path or a list of paths", loc=user_loc())
+        raise KindError(f"{owner}: dataset_files must be a path or a list of paths", loc=user_loc())
     found: list[str] = []
     for pattern in given:
         if not isinstance(pattern, (str, os.PathLike)):

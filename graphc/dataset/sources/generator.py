@@ -313,6 +313,8 @@ def _columns(
     if isinstance(column_names, tuple):
         raise ArgumentTypeError(f"{_OWNER}: column_names must be a list, got a tuple", loc=user_loc())
     columns = names(_OWNER, "column_names", column_names)
+    if not columns:
+        raise ArgumentValueError(f"{_OWNER}: column_names is empty", loc=user_loc())
     if column_types is None:
         return columns, None
     if not isinstance(column_types, (list, tuple)):

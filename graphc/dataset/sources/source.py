@@ -47,6 +47,10 @@ class Numbered(Worked):
         return self._order.skip(count)
 
 
+class ShareError(ArgumentValueError, RuntimeError, shown_as="RuntimeError"):
+    """A sampler, a shuffle and shards that exclude each other, or of which one lacks another: a RuntimeError in MindSpore."""
+
+
 class MappableDataset(Dataset):
     """A source of numbered samples, which a sampler puts in order (MindSpore: MappableDataset)."""
 
@@ -146,7 +150,7 @@ def chosen_sampler(
     if sampler is not None:
         for name, value in (("shuffle", shuffle), ("num_shards", num_shards)):
             if value is not None:
-                raise ArgumentValueError(f"{owner}: sampler and {name} exclude each other", loc=user_loc())
+                raise ShareError(f"{owner}: sampler and {name} exclude each other", loc=user_loc())
         if isinstance(sampler, (RandomSampler, DistributedSampler)):
             of_records_only(owner, sampler.level)
         return as_sampler(owner, sampler, number)
@@ -162,7 +166,7 @@ def chosen_sampler(
 def check_shards(owner: str, num_shards: int | None, shard_id: int | None) -> None:
     """Both or none; shard_id below num_shards."""
     if (num_shards is None) != (shard_id is None):
-        raise ArgumentValueError(f"{owner}: num_shards and shard_id go together", loc=user_loc())
+        raise ShareError(f"{owner}: num_shards and shard_id go together", loc=user_loc())
     if num_shards is not None:
         assert shard_id is not None
         shard(integer(owner, "num_shards", num_shards, 1), shard_id, owner)

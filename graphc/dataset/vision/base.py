@@ -12,7 +12,7 @@ from graphc.arguments import only, refusal
 from graphc.dataset.checks import integer, number
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.transforms.base import Transform
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, MissingPackageError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataKindError, MissingPackageError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -86,7 +86,7 @@ class ImageTransform(OnDevice):
             images = np.stack([self.on_array(image) for image in array.reshape(-1, *array.shape[-3:])])
             return images.reshape(*array.shape[:-3], *images.shape[1:])
         if array.ndim not in (2, 3) or array.dtype.kind not in "biuf":
-            raise DataError(
+            raise DataKindError(
                 f"{type(self).__name__}: an image must be numbers [H, W] or [H, W, C], got {array.dtype} "
                 f"{list(array.shape)}",
                 code="GC201",
@@ -168,7 +168,7 @@ class OfPillow(ImageTransform):
     """A transform of images of Pillow's alone."""
 
     def on_array(self, image: Array) -> Any:
-        raise DataError(
+        raise DataKindError(
             f"{type(self).__name__} is for images of Pillow's, got an array {list(image.shape)}",
             code="GC201",
             help="ToPIL() makes one",

@@ -13,7 +13,7 @@ from graphc.dataset.schema import numpy_dtype
 from graphc.dataset.transforms.arrays import TypeCast
 from graphc.dataset.transforms.base import Transform
 from graphc.dataset.vision.base import OnDevice, is_pil, pillow
-from graphc.errors import ArgumentTypeError, DataError, user_loc
+from graphc.errors import ArgumentTypeError, DataError, DataKindError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -52,7 +52,7 @@ class Decode(OnDevice):
                 # NumPy leaves zeros at the end out of values, not out of arrays.
                 array = np.frombuffer(array.tobytes(), np.uint8)
             if array.ndim != 1 or array.dtype != np.uint8:
-                raise DataError(
+                raise DataKindError(
                     f"Decode: the bytes of a file are uint8 [n], got {array.dtype} {list(array.shape)}", code="GC201"
                 )
             data = array.tobytes()
@@ -74,7 +74,7 @@ class ToPIL(Transform):
         if image.ndim not in (2, 3) or (
             image.ndim == 3 and (image.dtype != np.uint8 or image.shape[2] not in (2, 3, 4))
         ):
-            raise DataError(
+            raise DataKindError(
                 f"ToPIL: an image must be [H, W], or uint8 [H, W, C], got {image.dtype} {list(image.shape)}",
                 code="GC201",
             )

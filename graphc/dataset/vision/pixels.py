@@ -12,7 +12,7 @@ from graphc.dataset.sample_rng import rng
 from graphc.dataset.schema import numpy_dtype
 from graphc.dataset.transforms.base import Transform, WholeTransform
 from graphc.dataset.vision.base import SIDE, ImageTransform, is_pil
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, DataKindError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -27,7 +27,7 @@ class _OnPixels(WholeTransform):
 def _axes(owner: str, values: Array, *allowed: int) -> None:
     if values.ndim - 1 not in allowed or values.dtype.kind not in "biuf":
         wanted = " or ".join(map(str, allowed))
-        raise DataError(
+        raise DataKindError(
             f"{owner}: an image must be numbers with {wanted} axes, got {values.dtype} {list(values.shape[1:])}",
             code="GC201",
         )

@@ -40,6 +40,10 @@ def _without_arguments(cls: type[Cell]) -> Callable[..., None]:
     return __init__
 
 
+class NoConstructError(ArgumentTypeError, AttributeError, NotImplementedError, shown_as="AttributeError"):
+    """A Cell is called that computes nothing: an AttributeError in MindSpore, of containers a NotImplementedError."""
+
+
 class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
     """Base of all layers, losses, optimizers and training steps (MindSpore: nn.Cell).
 
@@ -199,7 +203,7 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
         """What the cell computes; to be overridden."""
         own = [n for c in type(self).__mro__[: type(self).__mro__.index(Cell)] for n in vars(c) if callable(vars(c)[n])]
         meant = next((n for n in own if "construct" in nearest(n, ["construct"])), None)
-        raise ArgumentTypeError(
+        raise NoConstructError(
             f"{type(self).__name__} does not define construct",
             loc=user_loc(),
             help=f"{meant} is to be called construct" if meant else "write `def construct(self, ...)` in the class",
@@ -236,11 +240,10 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
         return self
 
     def set_grad(self, requires_grad: bool = True) -> Self:
-        """Set the flag `requires_grad` here and in all cells below. It changes nothing: graphc differentiates whatever is
-        asked for. Returns self.
+        """Set the flag `requires_grad` of this cell. It changes nothing: graphc differentiates whatever is asked for. Returns
+        self.
         """
-        for _, cell in self.cells_and_names():
-            object.__setattr__(cell, "requires_grad", bool(requires_grad))
+        object.__setattr__(self, "requires_grad", bool(requires_grad))
         return self
 
     def to_float(self, dst_type: Any) -> Self:

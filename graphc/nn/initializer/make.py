@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentValueError, KindError, ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.initializer import structured  # noqa: F401, its classes are known by name
 from graphc.nn.initializer.base import BY_NAME, Initializer
@@ -44,7 +44,9 @@ def _shape(shape: int | Sequence[int] | None) -> Shape | None:
         return None
     sizes = (shape,) if checks.is_int(shape) else shape
     if not isinstance(sizes, (tuple, list)):
-        raise checks.wrong_type("initializer", "shape", "an int or a tuple of ints", shape)
+        raise KindError(
+            f"initializer: shape must be an int or a tuple of ints, got {type(shape).__name__}", loc=user_loc()
+        )
     return tuple(checks.integer("initializer", "a size in shape", d) for d in sizes)
 
 

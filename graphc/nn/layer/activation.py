@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc import ops
+from graphc.errors import ArgumentValueError
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Constant
@@ -343,13 +344,17 @@ _activation: dict[str, type[Cell]] = {
 }
 
 
+class NoActivationError(ArgumentValueError, KeyError, shown_as="KeyError"):
+    """A name that no activation has."""
+
+
 def get_activation(name: str | None, prim_name: str | None = None) -> Cell | None:
-    """A new activation by its name; None for None. ArgumentValueError for an unknown name (MindSpore:
-    KeyError).
-    """
+    """A new activation by its name; None for None. NoActivationError, a KeyError as in MindSpore, for an unknown name."""
     if name is None:
         return None
-    return _activation[checks.one_of(prim_name or "get_activation", "name", name, tuple(_activation))]()
+    return _activation[
+        checks.one_of(prim_name or "get_activation", "name", name, tuple(_activation), NoActivationError)
+    ]()
 
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
-from graphc.nn.cell.cell import Cell
+from graphc.nn.cell.cell import Cell, NoConstructError
 from graphc.nn.cell.structure import NameTakenError
 
 
@@ -181,7 +181,7 @@ class CellList(_Container):
     __iadd__ = extend
 
     def construct(self, *inputs: Any, **kwargs: Any) -> Any:
-        raise ArgumentTypeError(
+        raise NoConstructError(
             "a CellList cannot be called: it holds cells and computes nothing itself",
             loc=user_loc(),
             help="call its cells: `for cell in self.cells: x = cell(x)`, or use nn.SequentialCell",
@@ -264,7 +264,7 @@ class CellDict(_Container):
             self[name] = cell
 
     def construct(self, *inputs: Any, **kwargs: Any) -> Any:
-        raise ArgumentTypeError(
+        raise NoConstructError(
             "a CellDict cannot be called: it holds cells and computes nothing itself", loc=user_loc()
         )
 

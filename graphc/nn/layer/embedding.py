@@ -1,4 +1,4 @@
-"""Rows of a trainable table: Embedding, EmbeddingLookup, EmbeddingExt."""
+"""Rows of a trainable table: Embedding, EmbeddingLookup, MultiFieldEmbeddingLookup, EmbeddingExt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc import ops
 from graphc.arguments import only
-from graphc.errors import DTypeError, user_loc
+from graphc.errors import DTypeError, ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Normal
@@ -96,13 +96,8 @@ class Embedding(Cell):
         )
 
 
-class EmbeddingLookup(Cell):
-    """Rows of a trainable table at the given numbers (MindSpore: nn.EmbeddingLookup on one device).
-
-    sparse: whether the gradient of the table, if nothing else reads it, is a RowTensor of the rows that were used; optimizers
-    say what they make of one, and everything else takes it as the tensor that it stands for. An index out of range gives zeros.
-    target: how, not what. One device has no other slice_mode, no manual_shapes (GC112).
-    """
+class _Lookup(Cell):
+    """A trainable table, and its rows at given numbers."""
 
     def __init__(
         self,
@@ -117,22 +112,93 @@ class EmbeddingLookup(Cell):
         dtype: Any = "float32",
     ) -> None:
         super().__init__()
-        self.vocab_size = checks.integer("EmbeddingLookup", "vocab_size", vocab_size)
-        self.embedding_size = checks.integer("EmbeddingLookup", "embedding_size", embedding_size)
-        only("EmbeddingLookup", "slice_mode", slice_mode, "batch_slice")
-        only("EmbeddingLookup", "manual_shapes", manual_shapes, None)
-        self.sparse = checks.boolean("EmbeddingLookup", "sparse", sparse)
-        self.target = checks.one_of("EmbeddingLookup", "target", target, ("cpu", "device"))
-        self.max_norm = None if max_norm is None else checks.real("EmbeddingLookup", "max_norm", max_norm, above=0)
+        owner = type(self).__name__
+        self.vocab_size = checks.integer(owner, "vocab_size", vocab_size)
+        self.embedding_size = checks.integer(owner, "embedding_size", embedding_size)
+        only(owner, "slice_mode", slice_mode, "batch_slice")
+        only(owner, "manual_shapes", manual_shapes, None)
+        self.sparse = checks.boolean(owner, "sparse", sparse)
+        self.target = checks.one_of(owner, "target", target, ("cpu", "device"))
+        self.max_norm = None if max_norm is None else checks.real(owner, "max_norm", max_norm, above=0)
         table = initializer(param_init, (vocab_size, embedding_size), dtype)
         self.embedding_table = Parameter(table, name="embedding_table")
 
-    def construct(self, indices: Any) -> Tensor:
+    def _rows(self, indices: Any) -> Tensor:
         rows = (gather_rows if self.sparse else rows_at)(self.embedding_table, indices)
         if self.max_norm is None:
             return rows
         norms = ops.sqrt(ops.reduce_sum(ops.square(rows), -1, keep_dims=True))
         return rows * (self.max_norm / ops.maximum(norms, self.max_norm))
+
+
+class EmbeddingLookup(_Lookup):
+    """Rows of a trainable table at the given numbers (MindSpore: nn.EmbeddingLookup on one device).
+
+    sparse: whether the gradient of the table, if nothing else reads it, is a RowTensor of the rows that were used; optimizers
+    say what they make of one, and everything else takes it as the tensor that it stands for. An index out of range gives zeros.
+    target: how, not what. One device has no other slice_mode, no manual_shapes (GC112).
+    """
+
+    def construct(self, indices: Any) -> Tensor:
+        return self._rows(indices)
+
+
+class MultiFieldEmbeddingLookup(_Lookup):
+    """Rows of a trainable table, weighted and brought together by fields (MindSpore: nn.MultiFieldEmbeddingLookup on one device).
+
+    input_indices [B, L], of ints: which rows; input_values [B, L], of floats: their weights; field_ids [B, L], of ints: the
+    field, from 0 to field_size - 1, that each belongs to; another one belongs to none. Gives [B, field_size, embedding_size]:
+    operator "SUM" adds the weighted rows of a field up, "MAX" takes the largest elements, "MEAN" divides their sum by that of
+    the weights' sizes. A field whose weights are all zero, or that has no row, is zeros. The other arguments are those of
+    EmbeddingLookup; nothing is sliced, so there is no feature_num_list (GC112). ShapeError for inputs of other shapes.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        field_size: int,
+        param_init: Any = "normal",
+        target: str = "CPU",
+        slice_mode: str = "batch_slice",
+        feature_num_list: tuple[int, ...] | None = None,
+        max_norm: float | None = None,
+        sparse: bool = True,
+        operator: str = "SUM",
+        dtype: Any = "float32",
+    ) -> None:
+        owner = "MultiFieldEmbeddingLookup"
+        super().__init__(vocab_size, embedding_size, param_init, target, slice_mode, None, max_norm, sparse, dtype)
+        only(owner, "feature_num_list", feature_num_list, None)
+        self.field_size = checks.integer(owner, "field_size", field_size)
+        only(owner, "operator", operator, "SUM", "MEAN", "MAX")
+        self.operator = operator
+
+    def construct(self, input_indices: Any, input_values: Any, field_ids: Any) -> Tensor:
+        names = ("input_indices", "input_values", "field_ids")
+        given = (input_indices, input_values, field_ids)
+        ids, values, fields = (
+            as_tensor(x, f"MultiFieldEmbeddingLookup: {name}") for x, name in zip(given, names, strict=True)
+        )
+        if ids.ndim != 2 or values.shape != ids.shape or fields.shape != ids.shape:
+            shapes = ", ".join(f"{n} {x.tensor_type}" for n, x in zip(names, (ids, values, fields), strict=True))
+            raise ShapeError(
+                f"MultiFieldEmbeddingLookup: the inputs must be [batch, length] all, got {shapes}", loc=user_loc()
+            )
+        batch, count = ids.shape[0], self.field_size
+        rows = self._rows(ids) * ops.expand_dims(values, -1)
+        known = ops.logical_and(fields >= 0, fields < count)
+        places = ops.where(known, fields + ops.expand_dims(ops.arange(batch), 1) * count, -1).reshape(-1)
+        rows, sizes = rows.reshape(-1, self.embedding_size), ops.abs(values).reshape(-1)
+        sizes = ops.expand_dims(ops.unsorted_segment_sum(sizes, places, batch * count), -1)
+        if self.operator == "MAX":
+            most = ops.unsorted_segment_max(rows, places, batch * count)
+            found = ops.where(sizes > 0, most, ops.zeros_like(most))
+        else:
+            found = ops.unsorted_segment_sum(rows, places, batch * count)
+            if self.operator == "MEAN":
+                found = ops.div_no_nan(found, sizes)
+        return found.reshape(batch, count, self.embedding_size)
 
 
 class EmbeddingExt(Cell):
@@ -196,4 +262,4 @@ class EmbeddingExt(Cell):
         )
 
 
-__all__ = ["Embedding", "EmbeddingExt", "EmbeddingLookup"]
+__all__ = ["Embedding", "EmbeddingExt", "EmbeddingLookup", "MultiFieldEmbeddingLookup"]

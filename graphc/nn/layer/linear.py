@@ -80,6 +80,11 @@ class Dense(Cell):
         if self.activation is not None and not callable(self.activation):
             raise checks.wrong_type(owner, "activation", "a name or a Cell", activation)
 
+    @property
+    def activation_flag(self) -> bool:
+        """Whether there is an activation."""
+        return self.activation is not None
+
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, f"{type(self).__name__}: x")
         self._check(x)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from graphc import ops
-from graphc.errors import ShapeError, user_loc
+from graphc.errors import KindError, ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.make import initializer
@@ -69,7 +69,10 @@ class _Layer(Cell):
         named = ops.gelu if activation == "gelu" else None
         self.activation: Any = named or get_activation(activation, owner) if isinstance(activation, str) else activation
         if not callable(self.activation):
-            raise checks.wrong_type(owner, "activation", "a name, a Cell or a function", activation)
+            raise KindError(
+                f"{owner}: activation must be a name, a Cell or a function, got {type(activation).__name__}",
+                loc=user_loc(),
+            )
 
     def _make_cross_attention(self) -> None:
         """The decoder's attention to what it decodes from; its parameters come before those of the Dense layers."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, KindError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.rates.schedules import LearningRateSchedule
@@ -77,8 +77,9 @@ def as_rate(owner: str, value: Any) -> Rate:
     if checks.is_number(value):
         return checks.real(owner, "learning_rate", value, least=0)
     if isinstance(value, (str, bytes, Mapping, Cell)) or not isinstance(value, (Tensor, Iterable)):
-        raise checks.wrong_type(
-            owner, "learning_rate", "a number, a Tensor, a list of numbers or a LearningRateSchedule", value
+        expected = "a number, a Tensor, a list of numbers or a LearningRateSchedule"
+        raise (KindError if isinstance(value, (str, bytes)) else ArgumentTypeError)(
+            f"{owner}: learning_rate must be {expected}, got {type(value).__name__}", loc=user_loc()
         )
     return _listed(owner, value)
 

@@ -15,6 +15,7 @@ from graphc.errors import (
     ArgumentValueError,
     GraphcError,
     GraphcWarning,
+    KindError,
     TraceError,
     is_library,
     stacklevel,
@@ -111,7 +112,7 @@ class Parameter(ParameterExtras, Tensor):
     @name.setter
     def name(self, value: str) -> None:
         if not isinstance(value, str) or not value:
-            raise ArgumentTypeError(f"a parameter's name must be a non-empty string, got {value!r}", loc=user_loc())
+            raise KindError(f"a parameter's name must be a non-empty string, got {value!r}", loc=user_loc())
         self._name = value
         dispatch.touch()  # Gradients may be returned by name.
 
@@ -281,34 +282,32 @@ class Parameter(ParameterExtras, Tensor):
 
 
 class ParameterTuple(tuple[Parameter, ...]):
-    """Parameters with distinct names; ArgumentTypeError for anything else, ArgumentValueError for a repeated name."""
+    """Parameters of which no two have one name; ArgumentTypeError for anything else, ArgumentValueError for two of one name. The
+    same one may be there twice, as where layers share a weight.
+    """
 
     def __new__(cls, iterable: Any) -> ParameterTuple:
         made = tuple(iterable)
-        names: set[str] = set()
+        names: dict[str, Parameter] = {}
         for p in made:
             if not isinstance(p, Parameter):
                 raise ArgumentTypeError(f"a ParameterTuple holds Parameters, got {type(p).__name__}", loc=user_loc())
-            if p.name in names:
-                twice = any(p is other for other in made[: len(names)])
+            if names.setdefault(p.name, p) is not p:
                 raise ArgumentValueError(
-                    f"the parameter {p.name!r} is there twice" if twice else f"two parameters are named {p.name!r}",
-                    code="GC141",
-                    loc=user_loc(),
-                    help="leave one out" if twice else "give each its own name",
+                    f"two parameters are named {p.name!r}", code="GC141", loc=user_loc(), help="give each its own name"
                 )
-            names.add(p.name)
         return super().__new__(cls, made)
 
     def clone(self, prefix: str, init: str = "same") -> ParameterTuple:
         """Copies named `prefix.name`."""
         _none_in_construct()
-        copies = [p.clone(init) for p in self]
-        for p, copy in zip(self, copies, strict=True):
-            copy.name = f"{prefix}.{copy.name}"
+        copies = {id(p): p.clone(init) for p in self}
+        for p in self:
+            copy = copies[id(p)]
+            copy.name = f"{prefix}.{p.name}"
             if prefix == "accu_grads":
                 p.accumulator = copy
-        return ParameterTuple(copies)
+        return ParameterTuple(copies[id(p)] for p in self)
 
 
 __all__ = ["ParamInfo", "Parameter", "ParameterTuple"]
