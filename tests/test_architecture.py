@@ -24,6 +24,7 @@ BASE = {
     f"graphc.{m}"
     for m in (
         "attached",
+        "checks",
         "codes",
         "errors",
         "debug",
@@ -51,6 +52,7 @@ NN = OPS | {"graphc.nn"}
 #: What each part may import; imports inside functions count. What is not named here stands above all of these.
 ALLOWED = {
     "graphc.attached": set(),
+    "graphc.checks": {"graphc.errors"},
     "graphc.codes": set(),
     "graphc.source_lines": set(),
     "graphc.errors": {"graphc.codes", "graphc.source_lines"},
@@ -84,6 +86,7 @@ ALLOWED = {
     "graphc.scripts": {"graphc.errors", "graphc.debug", "graphc.suggest"},
     "graphc.context": {"graphc.errors", "graphc.processes", "graphc.signatures"},
     "graphc.processes": {
+        "graphc.checks",
         "graphc.debug",
         "graphc.errors",
         "graphc.suggest",

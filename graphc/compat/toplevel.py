@@ -12,6 +12,7 @@ from typing import Any
 from graphc import context as _context
 from graphc import parallel
 from graphc.arguments import no_effect, only
+from graphc.checks import one_of
 from graphc.compat.log import get_level as get_level
 from graphc.compat.log import get_log_config as get_log_config
 from graphc.errors import ArgumentValueError, user_loc
@@ -179,8 +180,7 @@ class JitConfig:
 
     def __init__(self, jit_level: str = "", exc_mode: str = "auto", jit_syntax_level: str = "", **kwargs: Any) -> None:
         levels = ("", "O0", "O1", "O2")
-        if jit_level not in levels:
-            raise ArgumentValueError(f"JitConfig: jit_level must be one of {levels}, got {jit_level!r}", loc=user_loc())
+        one_of("JitConfig", "jit_level", jit_level, levels)
         self.jit_config_dict = {
             "jit_level": jit_level,
             "exc_mode": exc_mode,

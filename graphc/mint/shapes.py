@@ -6,7 +6,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.arguments import only
-from graphc.errors import ArgumentTypeError, user_loc
+from graphc.checks import exact_int
 from graphc.ops import eye, hstack, masked_select, ravel, t, tril, triu
 from graphc.ops.functional.distinct import unique_sorted
 from graphc.ops.functional.fitting import require_rank
@@ -132,8 +132,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """Slice `index` along an axis, without the axis."""
-    if isinstance(index, bool) or not isinstance(index, int):
-        raise ArgumentTypeError(f"select: index must be an int, got {type(index).__name__}", loc=user_loc())
+    exact_int("select", "index", index)
     place = input.shape[dim] + index if index < 0 else index
     return ops.squeeze(ops.narrow(input, dim, place, 1), dim)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.checks import one_of
+from graphc.errors import ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.fractional import pooled_between
 from graphc.ops.functional.resizing import resize_by_places, upsample_nearest, upsample_trilinear3d
@@ -392,8 +393,7 @@ def _resize_v2(x: Tensor, dy: Tensor, coordinate_transformation_mode: str, mode:
         ("coordinate_transformation_mode", coordinate_transformation_mode, ("align_corners", "half_pixel")),
         ("mode", mode, ("nearest", "linear", "cubic")),
     ):
-        if value not in known:
-            raise ArgumentValueError(f"{name}: {key} must be one of {known}, got {value!r}", loc=user_loc())
+        one_of(name, key, value, known)
     if x.ndim != 4 or dy.ndim != 4 or (mode != "cubic" and x.shape[2] != 1):
         rows = "H" if mode == "cubic" else "1"
         raise ShapeError(
