@@ -167,7 +167,9 @@ def test_atan2_of_float64_in_every_quarter():
 
 
 def test_an_unknown_reduction_of_processes_is_named():
-    with pytest.raises(ValueError, match="all_reduce: op must be one of 'sum', 'prod', 'max', 'min', 'avg', got 'bogus'"):
+    with pytest.raises(
+        ValueError, match="all_reduce: op must be one of 'sum', 'prod', 'max', 'min', 'avg', got 'bogus'"
+    ):
         ops.all_reduce(Tensor([1.0]), "bogus")
 
 
