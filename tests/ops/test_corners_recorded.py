@@ -134,6 +134,8 @@ def test_embeddings_scale_rows_down_in_their_table():
     found = mint.nn.functional.embedding(index, table, max_norm=2.5)
     np.testing.assert_allclose(found.asnumpy(), [[[1.5, 2], [0.125, 0.25]], [[1.5, 2], [1, 0]]], rtol=1e-6)
     np.testing.assert_allclose(table.asnumpy(), [[1.5, 2], [0.125, 0.25], [6, 8], [1, 0]], rtol=1e-6)
+    step = graphc.compile(Of(lambda x, w: ops.embedding(x, w, max_norm=2.5)), index, Tensor(ROWS))
+    assert str(step.graph).count("InBounds") == 1
     counts = [[2, 2], [1, 1], [0, 0], [1, 1]]
     by_table = ops.grad(lambda w: ops.embedding(index, w, max_norm=2.5).sum())(Tensor(ROWS))
     np.testing.assert_array_equal(by_table.asnumpy(), counts)
