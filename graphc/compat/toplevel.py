@@ -70,6 +70,8 @@ _WITHOUT_EFFECT = frozenset((
     "support_binary", "topo_order", "variable_memory_max_size",
 ))  # fmt: skip
 _OURS = ("mode", "device_target", "save_graphs", "save_graphs_path")
+#: As set_context names them.
+_DEVICES = ("CPU", "GPU", "Ascend", "Davinci")
 _logger = logging.getLogger("graphc")
 
 _SETTINGS = {
@@ -84,7 +86,7 @@ def set_context(**settings: Any) -> None:
     are remembered for get_context, and said once to have no effect; devices other than a CPU are not there: the script runs on
     the CPU, with a warning in the log.
 
-    Raises ArgumentValueError for what is no setting of MindSpore's.
+    Raises ArgumentValueError for what is no setting, or no device, of MindSpore's.
     """
     for name in settings:
         if name not in _WITHOUT_EFFECT and name not in _OURS:
@@ -92,14 +94,15 @@ def set_context(**settings: Any) -> None:
             raise ArgumentValueError(
                 f"set_context has no setting {name!r}", loc=user_loc(), help=question(nearest(name, sorted(known)))
             )
+    target = settings.pop("device_target", "CPU")
+    one_of("set_context", "device_target", target, _DEVICES)
     written = {name: settings.pop(name) for name in ("save_graphs", "save_graphs_path") if name in settings}
     if written:
         _context.set_context(**written)
     mode = settings.pop("mode", None)
-    target = settings.pop("device_target", None)
     if mode is not None:
         _context.set_context(mode=mode)
-    if target not in (None, "CPU"):
+    if target != "CPU":
         _logger.warning("device_target %r is not there: running on the CPU", target)
     for name in settings:
         no_effect("set_context", name, _SETTINGS.get(name, "how a step is compiled and run is decided by the compiler"))
