@@ -10,20 +10,12 @@ import pytest
 import graphc
 import graphc.mint.nn.functional
 from graphc import Tensor, mint, nn, ops
+from tests.cells import Of
 
 INF, NAN = math.inf, math.nan
 PAIRS = np.array([[1, 2], [3, 3]], np.float32)
 TWOS = np.full((3, 2, 2), 2, np.int8)
 BOXES = [[2, 4, 1, 1], [0, 0, 3, 3]]
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *inputs):
-        return self.function(*inputs)
 
 
 #: name: (function, operands, result, its dtype)

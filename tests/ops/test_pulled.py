@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, nn
+from graphc import Tensor
 from graphc.ops import primitives as P
+from tests.cells import Of
 from tests.ops.pulled_cases import CASES, digest, maker
 
 f = maker(Tensor, np)
@@ -61,15 +62,6 @@ def test_the_same_as_in_mindspore(name):
     for (shape, *sums), (wanted_shape, *wanted) in zip(found, RECORDED[name], strict=True):
         assert shape == wanted_shape
         np.testing.assert_allclose(sums, wanted, rtol=2e-5, atol=3e-4)
-
-
-class Of(nn.Cell):
-    def __init__(self, primitive):
-        super().__init__()
-        self.primitive = primitive
-
-    def construct(self, *operands):
-        return self.primitive(*operands)
 
 
 @pytest.mark.parametrize(

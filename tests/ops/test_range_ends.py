@@ -7,18 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from graphc import Tensor, nn, ops
+from graphc import Tensor, ops
+from tests.cells import Of
 
 INF, NAN = math.inf, math.nan
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *inputs):
-        return self.function(*inputs)
 
 
 def both(function, *arrays):
