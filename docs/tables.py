@@ -202,7 +202,10 @@ def headings(text: str, marks: str = "##") -> list[str]:
 def contents(text: str) -> list[str]:
     """Links to the sections of a page, some in a line."""
     return textwrap.wrap(
-        " · ".join(f"[{h.replace(' ', chr(160))}](#{anchor(h)})" for h in headings(text)), 125, break_on_hyphens=False
+        " · ".join(f"[{h.replace(' ', chr(160))}](#{anchor(h)})" for h in headings(text)),
+        125,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
 
 

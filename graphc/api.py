@@ -180,7 +180,7 @@ class CompiledStep(Shown):
             "codegen": time.perf_counter() - lowered_at,
         }
         if on.dump is not None or on.save_graphs or context.get_context("save_graphs"):
-            from graphc.recording.dumping import dump_as_asked
+            from graphc.recording.dumping import dump_as_asked  # Dumps are rare.
 
             dump_as_asked(self)
         for watch in tuple(watchers):

@@ -41,6 +41,7 @@ def build(program: Program, *, checked: bool, locations: Callable[[], Mapping[in
     """Compile a program, or take it from the object cache. Raises CompileError when the code generator refuses it, KernelError
     when Numba refuses a kernel of the user's; `locations` gives the user's lines by node id.
     """
+    # The generator is loaded when there is something to generate.
     from graphc_codegen import CodegenError, compile_program
     from graphc_codegen import KernelError as Failed
 
@@ -61,14 +62,14 @@ def distance(seconds: float = 0.04) -> float | None:
     milliseconds, or up to `seconds` on a busy machine. On virtual machines it changes, so nobody keeps it. None if two threads
     never ran at the same time.
     """
-    from graphc_codegen.run.peak import measure_distance
+    from graphc_codegen.run.peak import measure_distance  # The generator is loaded when there is something to generate.
 
     return measure_distance(object_cache(), seconds)
 
 
 def converts_float16() -> bool:
     """Whether instructions of this processor make float16 of floats and back."""
-    from graphc_codegen.target import host
+    from graphc_codegen.target import host  # The generator is loaded when there is something to generate.
 
     return host().converts
 
@@ -79,6 +80,7 @@ def multiplies_bfloat16() -> str:
     "all by tiles" says that those of float32 and float16 are so, too, where the cores are this process' alone.
     Switches: tiles.
     """
+    # The generator is loaded when there is something to generate.
     from graphc_codegen.permission import may_use_tiles
     from graphc_codegen.target import host
 
@@ -91,6 +93,7 @@ def multiplies_bfloat16() -> str:
 
 def object_cache() -> Path | None:
     """The directory of the object cache; None where it is switched off."""
+    # The generator is loaded when there is something to generate.
     from graphc_codegen.object_code.cache import default_directory
 
     on = switches()
@@ -120,7 +123,7 @@ def kernel_error(error: generated.KernelError, locations: Mapping[int, Loc] = Ma
 
 def failure(error: generated.KernelError, graph: Graph) -> KernelError | IndexRangeError | DisagreementError:
     """What has ended a run of a graph's step, as users see it."""
-    from graphc_codegen import OtherMessage, OutOfRange
+    from graphc_codegen import OtherMessage, OutOfRange  # The generator is loaded when there is something to generate.
 
     nodes = {n.id: n for _, n in walk(graph)}
     if not isinstance(error, (OtherMessage, OutOfRange)):

@@ -26,6 +26,13 @@ _chosen: set[str] = set()
 _of_mindspore = False
 
 
+#: What to write for a setting.
+_HELP = {
+    "mode": "mode=GRAPH_MODE, which is 0, or PYNATIVE_MODE, which is 1",
+    "device_target": "device_target='CPU', in capitals: there are no other devices",
+}
+
+
 def set_context(**settings: Any) -> None:
     """Set `mode` (GRAPH_MODE or PYNATIVE_MODE), `device_target` ("CPU"), `save_graphs` and `save_graphs_path`.
 
@@ -49,9 +56,7 @@ def set_context(**settings: Any) -> None:
         if not isinstance(value, (int, str)) or value not in allowed[name]:
             wanted = " or ".join(map(repr, allowed[name]))
             raise ArgumentValueError(
-                f"set_context: {name}={value!r} is not available, only {wanted}",
-                loc=user_loc(),
-                help="mode=GRAPH_MODE, which is 0, or PYNATIVE_MODE, which is 1" if name == "mode" else None,
+                f"set_context: {name}={value!r} is not available, only {wanted}", loc=user_loc(), help=_HELP.get(name)
             )
     _context.update(settings)
     _chosen.update(settings)

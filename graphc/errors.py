@@ -6,13 +6,16 @@ name, then one suggestion. Every class also derives from the builtin that MindSp
 
 from __future__ import annotations
 
+import importlib
 import math
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from types import CodeType, FrameType
+from typing import Any, cast
 
 from graphc.codes import CODES as CODES
 from graphc.source_lines import display_path, is_pythons, source_line, working_directory
@@ -176,13 +179,17 @@ class GraphcError(Exception):
 
     __module__ = "graphc"
     default_code = "GC100"
+    #: The module that the class stands in.
+    _home = __name__
 
     def __init_subclass__(cls, *, shown_as: str | None = None) -> None:
-        """The classes below belong to `graphc`, where users find them. `shown_as` is what `type(error).__name__` says: scripts
-        made for MindSpore that look at it find the builtin's name; tracebacks show the qualified name.
+        """Tracebacks show graphc's own classes as those of `graphc`, wherever they stand. `shown_as` is what
+        `type(error).__name__` says: scripts made for MindSpore that look at it find the builtin's name; tracebacks show the
+        qualified name.
         """
         super().__init_subclass__()
-        if cls.__module__ == __name__:
+        cls._home = cls.__module__
+        if cls.__module__.startswith("graphc."):
             cls.__module__ = "graphc"
         if shown_as is not None:
             cls.__name__ = shown_as
@@ -225,6 +232,14 @@ class GraphcError(Exception):
             details[room - 1 :] = [f"  ... and {len(details) - room + 1} more: see the error's `details`"]
         return "\n".join(_short(printable(line)) for line in (*lines, *details, *help))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        kind, (made, args, *state) = type(self), cast("tuple[Any, ...]", super().__reduce__())
+        return (
+            (_again, (kind._home, kind.__qualname__, args), *state)
+            if kind.__module__ == "graphc"
+            else (made, args, *state)
+        )
+
     def add_note(self, note: str) -> None:
         """A line that tracebacks show behind the message."""
         super().add_note(printable(note))
@@ -241,6 +256,12 @@ class GraphcError(Exception):
             "help": self.help,
             "nodes": list(self.nodes),
         }
+
+
+def _again(home: str, name: str, args: tuple[Any, ...]) -> GraphcError:
+    """An error that was pickled."""
+    made: GraphcError = operator.attrgetter(name)(importlib.import_module(home))(*args)
+    return made
 
 
 def in_words(size: int) -> str:

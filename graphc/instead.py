@@ -19,7 +19,6 @@ _GENERATED = "use @ops.custom for a kernel of your own (docs/custom-ops.md)"
 _PYTHON = "use Python's own statement inside construct: it is traced"
 _CACHES = "use tensors of full size: there are no caches on a host or a server"
 _OPTIMIZER = "use the optimizer of graphc.nn: a compiled step fuses its update"
-_PLAIN_GATHER = "use nn.Embedding with ops.gather: gradients are dense"
 _INTERNAL = "use graphc.ops: it is one of MindSpore's own devices"
 _DATA = "use graphc.dataset: data sets are read outside of a step"
 

@@ -44,12 +44,12 @@ class Shown:
         return write_page(self.record(), path, self._material())
 
     def _material(self) -> Material:
-        from graphc.page import material_of
+        from graphc.page import material_of  # Pages are rare.
 
         return material_of(self.source, self.kernels, self.passes)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page."""
-        from graphc.page import embedded
+        from graphc.page import embedded  # Pages are rare.
 
         return embedded(self.record(), self._material())

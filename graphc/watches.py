@@ -36,7 +36,7 @@ def watched(graph: Graph) -> Graph:
     """The graph to be lowered: with `find_nan` it has one result more."""
     if not switches().find_nan:
         return graph
-    from graphc import find_nan
+    from graphc import find_nan  # Few steps are watched.
 
     return find_nan.watched(graph)
 
@@ -45,6 +45,6 @@ def hunt(graph: Graph, lowered: Lowered, params: Sequence[Parameter]) -> Hunt | 
     """The hunt for bad values in a step; None without `find_nan`. lowered: of the `watched` graph."""
     if not switches().find_nan:
         return None
-    from graphc import find_nan
+    from graphc import find_nan  # Few steps are watched.
 
     return find_nan.Hunt(graph, lowered, params)

@@ -49,7 +49,7 @@ def operands(kernel: Kernel) -> tuple[Declared, ...]:
             Declared(accesses[k][0].dtype, accesses[k][0].size, "out" if k in written else "in")
             for k in range(len(accesses) - kernel.private)
         )
-    from graphc_codegen.kernels import emitter
+    from graphc_codegen.kernels import emitter  # A step from the object cache needs no emitter.
 
     found = emitter(kernel).operands(dict(kernel.params))
     return tuple(Declared(o.dtype, o.size, o.role) for o in found)

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphc.arguments import only
 from graphc.checkpoint.saving import check_new, random_states
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, CheckpointError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
@@ -45,8 +46,7 @@ def load_param_into_net(
     """
     if not isinstance(net, Cell):
         raise ArgumentTypeError(f"{_OWNER}: net must be a Cell, got {type(net).__name__}", loc=user_loc())
-    if not isinstance(strict_load, bool):
-        raise ArgumentTypeError(f"{_OWNER}: strict_load must be a bool, got {strict_load!r}", loc=user_loc())
+    boolean(_OWNER, "strict_load", strict_load)
     only(_OWNER, "remove_redundancy", remove_redundancy, False)
     tensors = _tensors(parameter_dict)
     states, params = random_states(net), _parameters(net)

@@ -26,6 +26,7 @@ from graphc.checkpoint.entries import (
 from graphc.checkpoint.into_net import load_param_into_net
 from graphc.checkpoint.names import check_format, file_to_load
 from graphc.checkpoint.saving import refuse_keys
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, user_loc
 from graphc.ir.types import numpy_dtype
 from graphc.nn.cell.cell import Cell
@@ -64,8 +65,7 @@ def load_checkpoint(
     """
     refuse_keys(_OWNER, "dec_key", dec_key, "dec_mode", dec_mode)
     only(_OWNER, "remove_redundancy", remove_redundancy, False)
-    if not isinstance(crc_check, bool):
-        raise ArgumentTypeError(f"{_OWNER}: crc_check must be a bool, got {crc_check!r}", loc=user_loc())
+    boolean(_OWNER, "crc_check", crc_check)
     wanted = _choice(specify_prefix, filter_prefix, choice_func)
     background.finish()
     shown = "of a BytesIO" if isinstance(ckpt_file_name, io.BytesIO) else repr(str(ckpt_file_name))

@@ -16,6 +16,7 @@ from graphc.arguments import no_effect, only
 from graphc.checkpoint import background, ckpt_file, safetensors_file
 from graphc.checkpoint.entries import Array, to_text
 from graphc.checkpoint.names import file_to_save
+from graphc.checks import boolean
 from graphc.context import is_data_parallel
 from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, user_loc
 from graphc.files import make_directory
@@ -136,8 +137,7 @@ def _check_options(
     integrated_save: Any, async_save: Any, enc_key: Any, enc_mode: Any, crc_check: Any, others: dict[str, Any]
 ) -> None:
     for name, value in (("integrated_save", integrated_save), ("crc_check", crc_check)):
-        if not isinstance(value, bool):
-            raise ArgumentTypeError(f"{_OWNER}: {name} must be a bool, got {value!r}", loc=user_loc())
+        boolean(_OWNER, name, value)
     if not isinstance(async_save, bool) and async_save not in ("thread", "process"):
         raise ArgumentValueError(
             f"{_OWNER}: async_save must be a bool, 'thread' or 'process', got {async_save!r}", loc=user_loc()

@@ -23,7 +23,7 @@ def train(args: Namespace) -> int:
     """Train, print progress, write checkpoint and dump; with --ranks in processes that mpiexec starts."""
     if args.ranks > 1:
         return ranks.train(args)
-    from graphc.examples.train_digits import Options, train
+    from graphc.examples.train_digits import Options, train  # Only `train` needs it.
 
     def say(line: str) -> None:
         print(line, flush=True)
@@ -71,7 +71,7 @@ def _as_form(found: Target, args: Namespace) -> str:
         return found.listing().text
     if args.form == "json":
         return plainjson.dumps(found.record().to_document()).rstrip("\n")
-    from graphc.inspect import export
+    from graphc.inspect import export  # Only `dump --as dot` and the like draw.
 
     if args.form == "node-link":
         return plainjson.dumps(export.to_node_link(found.graph())).rstrip("\n")
@@ -82,7 +82,7 @@ def report(args: Namespace) -> int:
     """Write the page about training runs, or their event files, and print where they are."""
     from pathlib import Path
 
-    from graphc.report import write_events, write_report
+    from graphc.report import write_events, write_report  # Only `report` needs it.
 
     records = [Path(name) for name in args.records]
     if args.tensorboard is not None:

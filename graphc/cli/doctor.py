@@ -56,7 +56,7 @@ def _cpu() -> dict[str, Any]:
 def _distance() -> dict[str, Any]:
     """Nanoseconds that a line of the cache takes from one core to another, None if there is but one or they are busy."""
     try:
-        from graphc.build import distance
+        from graphc.build import distance  # `doctor` measures, and tells what fails on the way.
 
         return {"distance_ns": None if cpus() < 2 else distance(1.0)}
     except (ImportError, RuntimeError) as error:  # A CodegenError is one.
@@ -68,6 +68,7 @@ def _how_computed() -> tuple[bool, str]:
     generated has none of it.
     """
     try:
+        # `doctor` measures, and tells what fails on the way.
         from graphc.build import converts_float16, multiplies_bfloat16
 
         return converts_float16(), multiplies_bfloat16()
@@ -96,6 +97,7 @@ def _cache() -> dict[str, Any]:
     if not switches().cache:
         return {"directory": None, "files": 0, "bytes": 0}
     try:
+        # `doctor` tells where the cache is, and what fails on the way.
         from graphc_codegen.object_code.cache import default_directory
     except ImportError as error:
         return {"directory": None, "files": 0, "bytes": 0, "error": f"graphc_codegen cannot be imported: {error}"}

@@ -124,7 +124,7 @@ def _load(files: Iterable[str]) -> None:
     """Run the user's files, each once."""
     from pathlib import Path
 
-    from graphc import scripts
+    from graphc import scripts  # Only `--load` runs a file of the user's.
 
     for file in files:
         scripts.load(Path(file))
@@ -245,7 +245,7 @@ def _refuse_without_script(args: argparse.Namespace) -> None:
     given = [option for name, option in options.items() if hasattr(args, "to_end") and getattr(args, name)]
     targets = [str(getattr(args, name, "")) for name in ("target", "a", "b")]
     if given and not ((args.script or args.mindspore) and any(name.endswith(".py") for name in targets)):
-        from graphc.scripts import TargetError
+        from graphc.scripts import TargetError  # Only `--load` runs a file of the user's.
 
         raise TargetError(
             f"{given[0]} is about a script, and none is run", help="name FILE.py, with --script or --mindspore"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 def profile(args: Namespace) -> int:
     """Run a step and print where its time goes; or print what a record says that was measured before."""
+    # What is on disk is read without the compiler.
     from graphc.profiling.report import chrome_trace, profile_json, profile_text
 
     found = target(args.target, args, inputs=True)
@@ -33,11 +34,11 @@ def profile(args: Namespace) -> int:
             help="graphc profile FILE.py:ATTR, or --script FILE.py, runs and measures a step",
         )
     if args.trace is not None:
-        from graphc.files import write_atomic
+        from graphc.files import write_atomic  # What is on disk is read without the compiler.
 
         write_atomic(Path(args.trace), plainjson.dumps(chrome_trace(record)).encode())
     if args.record is not None:
-        from graphc.files import write_atomic
+        from graphc.files import write_atomic  # What is on disk is read without the compiler.
 
         write_atomic(Path(args.record), plainjson.dumps(record.to_document()).encode())
     text = plainjson.dumps(profile_json(record)) if args.json else profile_text(record, width=width(), rows=args.rows)
@@ -46,7 +47,7 @@ def profile(args: Namespace) -> int:
 
 
 def _measured(found: Target, runs: int | None) -> Record:
-    from graphc.profiling.measure import measure
+    from graphc.profiling.measure import measure  # What is on disk is read without the compiler.
 
     assert found.step is not None
     return replace(found.record(), profile=measure(found.step, _arrays(found), runs))
@@ -99,7 +100,7 @@ def _resident(found: Target) -> dict[str, int] | None:
     """
     if found.step is None or (before := _rss()) is None:
         return None
-    from graphc.profiling.measure import run_once
+    from graphc.profiling.measure import run_once  # What is on disk is read without the compiler.
 
     run_once(found.step, _arrays(found))
     return {"resident before the first run": before, "after it": _rss() or before}

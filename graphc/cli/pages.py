@@ -14,7 +14,7 @@ def page(args: Namespace) -> int:
     if found.step is not None:
         print(found.step.page(args.output or "step.html"))
         return 0
-    from graphc.page import read_material, write_page
+    from graphc.page import read_material, write_page  # What is on disk is read without the compiler.
 
     folder = Path(found.path) if Path(found.path).is_dir() else Path()
     print(write_page(found.record(), args.output or folder / "step.html", read_material(found.path)))

@@ -19,7 +19,7 @@ def run(args: Namespace) -> int:
     if _is_graph(args.script):
         if args.mindspore:
             raise TargetError(f"--mindspore is for scripts, {args.script!r} is a graph")
-        from graphc.cli import graphs
+        from graphc.cli import graphs  # Only commands on graphs need the compiler.
 
         return graphs.run(args.graph_options(args))
     if args.inputs is not None or args.output is not None or args.threads is not None or args.load:
@@ -29,7 +29,7 @@ def run(args: Namespace) -> int:
     if not Path(args.script).is_file():
         raise TargetError(f"there is no file {args.script!r}")
     if args.mindspore:
-        from graphc import compat
+        from graphc import compat  # Only `run --mindspore` needs it.
 
         compat.install()
     _settle()
@@ -49,7 +49,7 @@ def run(args: Namespace) -> int:
 
 def _tell_of_modes(error: Exception) -> None:
     """A note where a script for MindSpore leaves the mode as it is, which there is another one."""
-    from graphc import context
+    from graphc import context  # Only scripts need the compiler.
 
     if isinstance(error, GraphcError) and error.code in PYTHON_ALONE and not context.is_chosen("mode"):
         error.add_note(
@@ -67,7 +67,7 @@ def _settle() -> None:
     All of that stays to the end. The collector would walk it at the end twice: a fifth of the time of a short script.
     """
     with importing:
-        import graphc.calls
+        import graphc.calls  # Only scripts need the compiler.
         import graphc.train  # noqa: F401
 
     gc.freeze()

@@ -63,12 +63,12 @@ def run_script(
 
     Raises TargetError if there is no such file, its code fails, or it compiles no step.
     """
-    from graphc import api
+    from graphc import api  # What is on disk is read without the compiler.
 
     if not Path(file).is_file():
         raise TargetError(f"there is no file {file!r}")
     if mindspore:
-        from graphc import compat
+        from graphc import compat  # What is on disk is read without the compiler.
 
         compat.install()
     seen = Seen(wanted, to_end=to_end, inputs=inputs)

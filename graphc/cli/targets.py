@@ -50,7 +50,7 @@ class Target:
         """Its graph, as the compiler has it. Raises ArgumentValueError, ParseError."""
         if self.step is not None:
             return self.step.graph
-        from graphc.inspect.dump import load
+        from graphc.inspect.dump import load  # What is on disk is read without the compiler.
 
         return load(self.path)
 
@@ -60,7 +60,7 @@ class Target:
             return self.step.record()
         found = saved_record(self.path)
         if found is None:
-            from graphc.inspect.dump import load_record
+            from graphc.inspect.dump import load_record  # What is on disk is read without the compiler.
 
             found = load_record(self.path)
         return found
@@ -85,7 +85,7 @@ def targets(name: str, args: Namespace, *, inputs: bool = False) -> list[Target]
     if name.endswith(".py") and (mindspore or as_script):
         return _of_script(name, args, inputs)
     if mindspore:
-        from graphc import compat
+        from graphc import compat  # What is on disk is read without the compiler.
 
         compat.install()
     if is_source(name):
@@ -105,13 +105,13 @@ def target(name: str, args: Namespace, *, inputs: bool = False) -> Target:
     found = targets(name, args, inputs=inputs)
     if len(found) == 1:
         return found[0]
-    from graphc.cli.running import trains
+    from graphc.cli.running import trains  # What is on disk is read without the compiler.
 
     return next((t for t in found if t.step is not None and trains(t.step)), found[-1])
 
 
 def _of_script(name: str, args: Namespace, inputs: bool) -> list[Target]:
-    from graphc.cli.running import run_script
+    from graphc.cli.running import run_script  # What is on disk is read without the compiler.
 
     number = getattr(args, "step", None)
     seen = run_script(
@@ -141,6 +141,7 @@ def compiled(target: str) -> tuple[CompiledStep, tuple[Any, ...] | None]:
     """
     file, _, attr = target.rpartition(":")
     found = attribute(file, attr)
+    # Only a FILE.py:ATTR is compiled.
     from graphc.api import CompiledStep
     from graphc.compiling import compile
 
@@ -154,7 +155,7 @@ def compiled(target: str) -> tuple[CompiledStep, tuple[Any, ...] | None]:
 
 
 def _cell_and_inputs(target: str, found: object) -> tuple[Any, Sequence[Any]]:
-    from graphc.nn.cell.cell import Cell
+    from graphc.nn.cell.cell import Cell  # Only a FILE.py:ATTR has Cells.
 
     if isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], Cell):
         inputs = found[1]

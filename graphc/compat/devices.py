@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphc.checks import one_of
 from graphc.compat.toplevel import empty_cache as empty_cache
 from graphc.compat.toplevel import set_cpu_affinity as set_cpu_affinity
 from graphc.compat.toplevel import set_memory as set_memory
@@ -20,10 +21,7 @@ def _require_cpu(owner: str, device_target: str | None) -> None:
 
 def is_available(device_target: str) -> bool:
     """Whether there are devices of a kind, "CPU", "GPU" or "Ascend": of CPUs alone. ArgumentValueError for other kinds."""
-    if device_target not in _TARGETS:
-        raise ArgumentValueError(
-            f"is_available: device_target must be one of {_TARGETS}, got {device_target!r}", loc=user_loc()
-        )
+    one_of("is_available", "device_target", device_target, _TARGETS)
     return device_target == "CPU"
 
 

@@ -3,43 +3,31 @@ under names and arguments of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from graphc import mint, ops
 from graphc import numpy as mnp
+from graphc.compat.extended import put
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.failures import doors
-from graphc.mint.nn.functional.activations import softplus
 from graphc.ops.functional.placing import masked_scatter
 from graphc.ops.primitives import AdaptiveMaxPool2DGrad, SoftShrinkGrad
 from graphc.ops.tensor.autocast import mark
 from graphc.ops.tensor.tensor import Tensor
 from graphc.scipy import linalg
 
-#: Functions whose arguments are, by position and name, those of another one.
-_ALIKE: dict[str, Callable[..., Any]] = {
-    "bmm_ext": mint.bmm,
-    "broadcast_to_view": mint.broadcast_to,
-    "cast_op": ops.cast,
-    "clamp_scalar": mint.clamp,
-    "clamp_tensor": mint.clamp,
-    "flatten_ext": mint.flatten,
-    "gather_nd_ext": ops.gather_nd,
-    "matmul_ext": mint.matmul,
-    "narrow": mint.narrow,
-    "narrow_view": mint.narrow,
-    "scalar_to_tensor_op": ops.scalar_to_tensor,
-    "select_ext_view": mint.select,
-    "softplus_ext": softplus,
-    "t_ext": mint.t,
-    "transpose_ext_view": mint.transpose,
-    "transpose_view": ops.transpose,
-    "view": ops.reshape,
-}
-globals().update(_ALIKE)
+#: Functions that are others' here alone: MindSpore has own ones, called alike.
+_ALIKE = [
+    *put(globals(), "clamp_scalar=clamp clamp_tensor=clamp matmul_ext narrow softplus_ext t_ext"),
+    *put(
+        globals(),
+        "cast_op=cast gather_nd_ext=gather_nd scalar_to_tensor_op=scalar_to_tensor transpose_view=transpose view=reshape",
+        ops,
+    ),
+]
 
 
 def add_ext(input: Any, other: Any, alpha: Any = 1) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from graphc import mint, ops
 from graphc.compat import generated as functions
+from graphc.compat.extended import auto_generate, found
 from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.resizing import upsample_nearest
 from graphc.ops.tensor.primitive import Primitive, declare
@@ -65,6 +66,7 @@ def _new(fill: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return made
 
 
+_ALIKE_IN = (functions, auto_generate)
 #: Primitives that are called as the functions of these names are.
 _ALIKE = (
     "add_ext as_strided broadcast_to_view clamp_scalar clamp_tensor contiguous copy divs flatten_ext gather_nd_ext inplace_copy"
@@ -74,7 +76,7 @@ _ALIKE = (
 _TRANSFORMS = "fft fft2 fftn hfft hfft2 hfftn ifft ifft2 ifftn ihfft ihfft2 ihfftn irfft irfft2 irfftn rfft rfft2 rfftn"
 #: By the primitive's name what it calls.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{"".join(part.title() for part in name.split("_")): getattr(functions, name) for name in _ALIKE.split()},
+    **{"".join(part.title() for part in name.split("_")): found(name, _ALIKE_IN) for name in _ALIKE.split()},
     **{name.upper(): getattr(ops, name) for name in _TRANSFORMS.split()},
     "BatchMatMulExt": mint.bmm,
     "Chunk": mint.chunk,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphc import ops
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.ops import primitives
 from graphc.ops.tensor.primitive import Primitive
@@ -50,8 +51,7 @@ def _get_graph_seed(op_seed: int | None, kernel_name: str) -> tuple[int, int]:
     seed = get_seed()
     start = 0 if seed is None else (_DEFAULT_SEED if seed == 0 else seed)
     given = 0 if op_seed is None else op_seed
-    if isinstance(given, bool) or not isinstance(given, int):
-        raise ArgumentTypeError(f"{kernel_name}: seed must be an int, got {type(given).__name__}", loc=user_loc())
+    exact_int(kernel_name, "seed", given)
     if given < 0:
         raise ArgumentValueError(f"{kernel_name}: seed must be at least 0, got {given}", loc=user_loc())
     if start == given == 0:

@@ -12,6 +12,7 @@ from typing import Any
 from graphc import context as _context
 from graphc import parallel
 from graphc.arguments import no_effect, only
+from graphc.checks import one_of
 from graphc.compat.log import get_level as get_level
 from graphc.compat.log import get_log_config as get_log_config
 from graphc.errors import ArgumentValueError, user_loc
@@ -69,6 +70,8 @@ _WITHOUT_EFFECT = frozenset((
     "support_binary", "topo_order", "variable_memory_max_size",
 ))  # fmt: skip
 _OURS = ("mode", "device_target", "save_graphs", "save_graphs_path")
+#: As set_context names them.
+_DEVICES = ("CPU", "GPU", "Ascend", "Davinci")
 _logger = logging.getLogger("graphc")
 
 _SETTINGS = {
@@ -83,7 +86,7 @@ def set_context(**settings: Any) -> None:
     are remembered for get_context, and said once to have no effect; devices other than a CPU are not there: the script runs on
     the CPU, with a warning in the log.
 
-    Raises ArgumentValueError for what is no setting of MindSpore's.
+    Raises ArgumentValueError for what is no setting, or no device, of MindSpore's.
     """
     for name in settings:
         if name not in _WITHOUT_EFFECT and name not in _OURS:
@@ -91,14 +94,15 @@ def set_context(**settings: Any) -> None:
             raise ArgumentValueError(
                 f"set_context has no setting {name!r}", loc=user_loc(), help=question(nearest(name, sorted(known)))
             )
+    target = settings.pop("device_target", "CPU")
+    one_of("set_context", "device_target", target, _DEVICES)
     written = {name: settings.pop(name) for name in ("save_graphs", "save_graphs_path") if name in settings}
     if written:
         _context.set_context(**written)
     mode = settings.pop("mode", None)
-    target = settings.pop("device_target", None)
     if mode is not None:
         _context.set_context(mode=mode)
-    if target not in (None, "CPU"):
+    if target != "CPU":
         _logger.warning("device_target %r is not there: running on the CPU", target)
     for name in settings:
         no_effect("set_context", name, _SETTINGS.get(name, "how a step is compiled and run is decided by the compiler"))
@@ -179,8 +183,7 @@ class JitConfig:
 
     def __init__(self, jit_level: str = "", exc_mode: str = "auto", jit_syntax_level: str = "", **kwargs: Any) -> None:
         levels = ("", "O0", "O1", "O2")
-        if jit_level not in levels:
-            raise ArgumentValueError(f"JitConfig: jit_level must be one of {levels}, got {jit_level!r}", loc=user_loc())
+        one_of("JitConfig", "jit_level", jit_level, levels)
         self.jit_config_dict = {
             "jit_level": jit_level,
             "exc_mode": exc_mode,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphc.arguments import no_effect, only
+from graphc.checks import exact_int
 from graphc.dataset.checks import INT32_MAX, integer, truth
 from graphc.dataset.debug import DebugHook, PrintMetaDataHook
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
@@ -47,8 +48,7 @@ def set_seed(seed: int) -> None:
     Python's and NumPy's global generators are seeded with it, as in MindSpore. `graphc.set_seed` sets it, too; the later call
     counts.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ArgumentTypeError(f"set_seed: the seed must be an int, got {type(seed).__name__}", loc=user_loc())
+    exact_int("set_seed", "the seed", seed)
     if not 0 <= seed < 2**32:
         raise ArgumentValueError(f"set_seed: the seed must lie in [0, 2**32 - 1], got {seed}", loc=user_loc())
     _settings["seed"], _settings["after"] = seed, global_seed.times_set()

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.checks import integer
+from graphc.errors import ArgumentValueError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -35,8 +36,7 @@ def load_digits(size: int = 32) -> Digits:
     centres. The split is fixed and stratified: of each class every fifth scan, in the order of the file, is a test
     scan. Nothing is downloaded. Raises ArgumentTypeError or ArgumentValueError for a bad size.
     """
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
-        raise ArgumentTypeError(f"load_digits: size must be an int, got {type(size).__name__}", loc=user_loc())
+    integer("load_digits", "size", size)
     if size < _SIDE:
         raise ArgumentValueError(
             f"load_digits: size is {size}, the scans are {_SIDE}x{_SIDE} and are only scaled up",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import BinaryIO
 
+from graphc.checks import string
 from graphc.dataset.checks import integer
-from graphc.errors import ArgumentTypeError, DataError, user_loc
+from graphc.errors import DataError, user_loc
 
 
 class LineReader:
@@ -16,10 +17,7 @@ class LineReader:
     """
 
     def __init__(self, filename: str) -> None:
-        if not isinstance(filename, str):
-            raise ArgumentTypeError(
-                f"LineReader: filename must be a str, got {type(filename).__name__}", loc=user_loc()
-            )
+        string("LineReader", "filename", filename)
         self.filename = os.path.realpath(filename)
         if not os.path.isfile(self.filename):
             raise DataError(f"LineReader: there is no file {filename!r}", code="GC205", loc=user_loc())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import string
 from graphc.dataset.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, GraphcError, user_loc
 from graphc.ops.tensor.dtype import to_name
@@ -53,8 +54,7 @@ class Schema(Plain):
 
     def add_column(self, name: str, de_type: Any, shape: list[int] | None = None) -> None:
         """A column. shape: sizes, -1 for any. ArgumentTypeError or ArgumentValueError for what is none."""
-        if not isinstance(name, str):
-            raise ArgumentTypeError(f"Schema: name must be a str, got {type(name).__name__}", loc=user_loc())
+        string("Schema", "name", name)
         if any(c["name"] == name for c in self.columns):
             raise ArgumentValueError(f"Schema: there is a column {name!r} already", loc=user_loc())
         dtype = numpy_dtype("Schema", de_type)

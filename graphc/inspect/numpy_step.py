@@ -26,7 +26,6 @@ from graphc.ir.text import INLINE_ELEMENTS
 from graphc.ir.types import HALVES, Array
 from graphc.ops.user_kernels import python_kernel
 
-_STRUCTURAL = ("Input", "Param", "Constant", "If", "While", "Scan")
 #: Words of the file's own.
 _WORDS = (
     "step",

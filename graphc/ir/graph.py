@@ -162,7 +162,7 @@ class Graph(Held):
         printer.text(str(self))
 
     def __str__(self) -> str:
-        from graphc.ir.text import to_text
+        from graphc.ir.text import to_text  # A graph prints itself.
 
         return to_text(self)
 

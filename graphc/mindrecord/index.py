@@ -17,7 +17,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from graphc.mindrecord.layout import BLOB, LENGTH, RAW, Field, Header, damaged
+from graphc.dataset.sources.files import unfit
+from graphc.mindrecord.layout import BLOB, LENGTH, RAW, Field, Header
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -108,7 +109,7 @@ class Index:
         self._owner, self.path, self._header = owner, index_path(path), header
         self._fields = [header.fields[name] for name in header.index]
         if not self.path.is_file():
-            raise damaged(owner, self.path, f"there is no such file, the index of {path.name}")
+            raise unfit(owner, self.path, f"is not there, the index of {path.name}")
 
     def places(self) -> Places:
         """Where the rows are: checked, so that each is in a page of its kind, behind the one before."""
@@ -119,10 +120,10 @@ class Index:
                 try:
                     parts.append(np.array(rows, np.int64))
                 except (ValueError, TypeError, OverflowError):
-                    raise self._wrong("a row has places that are no numbers") from None
+                    raise self._wrong("has a row with places that are no numbers") from None
         held = np.concatenate(parts) if parts else np.empty((0, len(_PLACES)), np.int64)
         if len(held) != self._header.rows or not np.array_equal(held[:, 0], np.arange(len(held))):
-            raise self._wrong(f"it has {len(held)} rows, the file has {self._header.rows}")
+            raise self._wrong(f"has {len(held)} rows, the file has {self._header.rows}")
         self._check_groups(held)
         raw, raw_size = self._checked(held[:, 1:4], RAW)
         blob, blob_size = self._checked(held[:, 5:8], BLOB)
@@ -150,7 +151,7 @@ class Index:
         if _TYPES[field.kind] == "REAL":
             held = [math.nan if value is None else value for value in held]
         if not all(isinstance(value, _HELD[_TYPES[field.kind]]) for value in held):
-            raise self._wrong(f"field {name!r} has a value that is no {field.kind}")
+            raise self._wrong(f"has a value of the field {name!r} that is no {field.kind}")
         return held
 
     @contextlib.contextmanager
@@ -162,10 +163,10 @@ class Index:
                 base.execute("PRAGMA trusted_schema=OFF")
                 kinds = base.execute("SELECT type, sql FROM sqlite_master WHERE name='INDEXES'").fetchall()
                 if len(kinds) != 1 or kinds[0][0] != "table" or "VIRTUAL" in str(kinds[0][1]).upper()[:20]:
-                    raise self._wrong("it has no table INDEXES")
+                    raise self._wrong("has no table INDEXES")
                 yield base
         except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
-            raise self._wrong(f"it is no index, or damaged: {error}") from None
+            raise self._wrong(f"is no index, or damaged: {error}") from None
 
     def _check_groups(self, held: Array) -> None:
         """A row's group is that of its page of blobs, and its raw data stand where its page says that the group does."""
@@ -174,7 +175,7 @@ class Index:
         groups, first = np.unique(held[:, 4:6], axis=0, return_index=True)
         for (group, page), row in zip(groups.tolist(), first.tolist(), strict=True):
             if blob_types.get(page) != group or starts.get((int(held[row, 1]), group)) != int(held[row, 2]):
-                raise self._wrong(f"row {row} is in another group than the file says")
+                raise self._wrong(f"has row {row} in another group than the file says")
 
     def _checked(self, held: Array, kind: str) -> tuple[Array, Array]:
         """int64 [n] each: where rows begin in the file, and how long they are, of [n, 3] pages, begins and ends."""
@@ -182,7 +183,7 @@ class Index:
         pages = self._header.pages
         ours = np.array([p.kind == kind for p in pages], bool)
         if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(pages) and ours[numbers].all()):
-            raise self._wrong("a row is in no page")
+            raise self._wrong("has a row in no page")
         sizes = np.array([p.size for p in pages], np.int64)
         new = np.ones(len(numbers), bool)
         new[1:] = numbers[1:] != numbers[:-1]
@@ -195,9 +196,9 @@ class Index:
             low, high = (np.array([getattr(p, k) for p in pages], np.int64) for k in ("first", "end"))
             wrong |= (rows < low[numbers]) | (rows >= high[numbers])
         if wrong.any():
-            raise self._wrong(f"row {int(np.flatnonzero(wrong)[0])} is not where the one before it ends")
+            raise self._wrong(f"has row {int(np.flatnonzero(wrong)[0])} elsewhere than where the one before it ends")
         starts = self._header.header_size + numbers * self._header.page_size + begins
         return starts, ends - begins - LENGTH
 
     def _wrong(self, what: str) -> Exception:
-        return damaged(self._owner, self.path, what)
+        return unfit(self._owner, self.path, what)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from graphc.dataset.sources.files import unfit
 from graphc.errors import DataError, user_loc
 
 #: Bytes of the head and of pages: the usual ones, and the least and most that there may be.
@@ -137,11 +138,6 @@ def _page_out(page: Page, shard: int) -> dict[str, Any]:
     }
 
 
-def damaged(owner: str, path: Path, what: str) -> DataError:
-    """The error for a file that is not what it should be."""
-    return DataError(f"{owner}: {path.name}: {what}", code="GC205", loc=user_loc(), details=[f"in {path.parent}"])
-
-
 def read_header(owner: str, path: Path) -> Header:
     """The head of a file. DataError for what is missing, damaged, encrypted or no MindRecord file."""
     try:
@@ -149,7 +145,7 @@ def read_header(owner: str, path: Path) -> Header:
             size = os.fstat(file.fileno()).st_size
             return _parsed(owner, path, _head(owner, path, file, size), size)
     except OSError as error:
-        raise damaged(owner, path, f"it cannot be read: {error.strerror}") from error
+        raise unfit(owner, path, f"cannot be read: {error.strerror}") from error
 
 
 def _head(owner: str, path: Path, file: IO[bytes], size: int) -> Any:
@@ -157,20 +153,20 @@ def _head(owner: str, path: Path, file: IO[bytes], size: int) -> Any:
     if size >= len(_ENCRYPTED):
         file.seek(-len(_ENCRYPTED), os.SEEK_END)
         if file.read() == _ENCRYPTED:
-            raise damaged(owner, path, "it is encrypted, and graphc decrypts nothing")
+            raise unfit(owner, path, "is encrypted, and graphc decrypts nothing")
     if size < LENGTH or not 2 <= length <= min(size - LENGTH, MAX_HEADER):
-        raise damaged(owner, path, "it is no MindRecord file, or cut off")
+        raise unfit(owner, path, "is no MindRecord file, or cut off")
     file.seek(LENGTH)
     try:
         return json.loads(file.read(length).decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise damaged(owner, path, f"it is no MindRecord file, or damaged: its head is no JSON: {error}") from None
+        raise unfit(owner, path, f"is no MindRecord file, or damaged: its head is no JSON: {error}") from None
 
 
 def _parsed(owner: str, path: Path, given: Any, size: int) -> Header:
     try:
         if given["version"] not in _VERSIONS:
-            raise damaged(owner, path, f"it is of version {given['version']!r}, graphc reads {' and '.join(_VERSIONS)}")
+            raise unfit(owner, path, f"is of version {given['version']!r}, graphc reads {' and '.join(_VERSIONS)}")
         (schema,) = given["schema"]
         fields = {str(n): _field_in(str(n), f) for n, f in sorted(schema["schema"].items())}
         made = Header(
@@ -189,7 +185,7 @@ def _parsed(owner: str, path: Path, given: Any, size: int) -> Header:
             raise ValueError("fields do not match")
         _check(made, size)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise damaged(owner, path, f"its head is damaged: {type(error).__name__}: {error}") from None
+        raise unfit(owner, path, f"has a damaged head: {type(error).__name__}: {error}") from None
     return made
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import string
 from graphc.dataset.checks import integer, names
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 from graphc.mindrecord.packing import Row
@@ -91,10 +92,7 @@ class MindPage:
 
     @category_field.setter
     def category_field(self, category_field: str) -> None:
-        if not isinstance(category_field, str):
-            raise ArgumentTypeError(
-                f"MindPage: category_field must be a str, got {type(category_field).__name__}", loc=user_loc()
-            )
+        string("MindPage", "category_field", category_field)
         if category_field not in self._set.header.index:
             raise ArgumentValueError(
                 f"MindPage: {category_field!r} is no index field, there are {', '.join(self._set.header.index)}",
@@ -123,10 +121,7 @@ class MindPage:
 
     def read_at_page_by_name(self, category_name: str, page: int, num_row: int) -> list[Row]:
         """The rows of a page of a group, by what its field holds, as text. DataError where no row holds that."""
-        if not isinstance(category_name, str):
-            raise ArgumentTypeError(
-                f"MindPage: category_name must be a str, got {type(category_name).__name__}", loc=user_loc()
-            )
+        string("MindPage", "category_name", category_name)
         groups = self._groups()
         if category_name not in groups:
             raise DataError(f"MindPage: there is no group {category_name!r}", code="GC204", loc=user_loc())

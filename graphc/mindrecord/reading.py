@@ -10,9 +10,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from graphc.dataset.sources.files import unfit
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 from graphc.mindrecord.index import Index, Places
-from graphc.mindrecord.layout import LENGTH, Field, Header, damaged, read_header
+from graphc.mindrecord.layout import LENGTH, Field, Header, read_header
 from graphc.mindrecord.packing import DamagedRow, Row, split_blobs, unpack_blobs, unpack_raw
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -48,7 +49,7 @@ def file_names(owner: str, given: Any) -> list[Path]:
         # A file that stands alone may have been renamed.
         paths = [path] if len(header.files) == 1 else [path.with_name(Path(f).name) for f in header.files]
         if path not in paths:
-            raise damaged(owner, path, f"its head says that it is one of {', '.join(header.files)}: it was renamed")
+            raise unfit(owner, path, f"says in its head that it is one of {', '.join(header.files)}: it was renamed")
     for path in paths:
         _there(owner, path)
     return paths
@@ -72,7 +73,7 @@ class RecordSet:
         self.header: Header = self._headers[0]
         for path, header in zip(self.paths, self._headers, strict=True):
             if (header.fields, header.index) != (self.header.fields, self.header.index):
-                raise damaged(owner, path, f"it has other fields than {self.paths[0].name}")
+                raise unfit(owner, path, f"has other fields than {self.paths[0].name}")
         self.fields = self.header.fields
         self._raw = [f for f in self.fields.values() if not f.in_blob]
         self._blobs = [f for f in self.fields.values() if f.in_blob]
@@ -180,13 +181,13 @@ class RecordSet:
         return {name: [value for part in parts for value in part[name]] for name in parts[0]}
 
     def _damaged(self, k: int, row: int, error: DamagedRow) -> DataError:
-        return damaged(self.owner, self.paths[k], f"row {row} is damaged: {error}")
+        return unfit(self.owner, self.paths[k], f"has a damaged row {row}: {error}")
 
     def _open(self, k: int) -> IO[bytes]:
         try:
             return open(self.paths[k], "rb")
         except OSError as error:
-            raise damaged(self.owner, self.paths[k], f"it cannot be read: {error.strerror}") from error
+            raise unfit(self.owner, self.paths[k], f"cannot be read: {error.strerror}") from error
 
 
 def _piece(file: IO[bytes], at: int, size: int) -> bytes:

@@ -18,8 +18,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from graphc.dataset.sources.files import unfit
 from graphc.mindrecord.crc import crc32c, crcs, masked, masked_of_lengths
-from graphc.mindrecord.layout import damaged
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -78,10 +78,10 @@ class RecordFiles:
         unknown = np.flatnonzero(~self._whole[numbers])
         for place, crc in zip(unknown.tolist(), crcs([read[k][:-_FOOT] for k in unknown]), strict=True):
             if struct.unpack("<I", read[place][-_FOOT:])[0] != masked(crc):
-                raise damaged(
+                raise unfit(
                     self._owner,
                     self.paths[files[place]],
-                    f"the data of the record at byte {self._begins[numbers[place]]} has another CRC than it says",
+                    f"has a record at byte {self._begins[numbers[place]]} whose data have another CRC than it says",
                 )
         self._whole[numbers] = True
         return [both[:-_FOOT] for both in read]
@@ -91,7 +91,7 @@ class RecordFiles:
         begin, size = int(self._begins[number]), int(self._lengths[number]) + _FOOT
         both = os.pread(file.fileno(), size, begin)
         if len(both) < size:
-            raise damaged(self._owner, path, f"it has become shorter: record {number} is cut off")
+            raise unfit(self._owner, path, f"has become shorter: record {number} is cut off")
         return both
 
     def _scan(self, path: Path) -> tuple[Array, Array]:
@@ -106,7 +106,7 @@ class RecordFiles:
 
     def _records(self, path: Path, file: IO[bytes], base: int, size: int) -> tuple[Array, Array]:
         if size == 0:
-            raise damaged(self._owner, path, "it is empty")
+            raise unfit(self._owner, path, "is empty")
         begins: list[int] = []
         heads: list[bytes] = []
         at, wrong = 0, ""
@@ -114,24 +114,24 @@ class RecordFiles:
             file.seek(base + at)
             head = file.read(_HEAD)
             if len(head) < _HEAD or at + _HEAD > size:
-                wrong = f"it is cut off: {size - at} bytes at its end are no record"
+                wrong = f"is cut off: {size - at} bytes at its end are no record"
                 break
             length = int.from_bytes(head[:8], "little")
             heads.append(head)
             begins.append(base + at + _HEAD)
             at += _HEAD + length + _FOOT
             if at > size:
-                wrong = f"it is cut off: its last record says that it has {length} bytes of data"
+                wrong = f"is cut off: its last record says that it has {length} bytes of data"
         held = np.frombuffer(b"".join(heads), np.dtype([("length", "<u8"), ("crc", "<u4")]))
         bad = np.flatnonzero(masked_of_lengths(held["length"]) != held["crc"])
         if len(bad):
             place = begins[int(bad[0])] - _HEAD - base
-            none = "it is no TFRecord file" if bad[0] == 0 else "it is damaged"
-            raise damaged(
+            none = "is no TFRecord file" if bad[0] == 0 else "is damaged"
+            raise unfit(
                 self._owner, path, f"{none}: the length of the record at byte {place} has another CRC than it says"
             )
         if wrong:
-            raise damaged(self._owner, path, wrong)
+            raise unfit(self._owner, path, wrong)
         return np.array(begins, np.int64), held["length"].astype(np.int64)
 
     def _unpack(self, path: Path, file: IO[bytes], into: IO[bytes]) -> int:
@@ -147,16 +147,16 @@ class RecordFiles:
                     inflate = zlib.decompressobj(_WINDOWS[self._compression])
             made += into.write(inflate.flush())
         except zlib.error as error:
-            raise damaged(self._owner, path, f"it is not packed as {self._compression}, or damaged: {error}") from None
+            raise unfit(self._owner, path, f"is not packed as {self._compression}, or damaged: {error}") from None
         if not inflate.eof:
-            raise damaged(self._owner, path, f"it is cut off: what {self._compression} has packed has no end")
+            raise unfit(self._owner, path, f"is cut off: what {self._compression} has packed has no end")
         return made
 
     def _open(self, path: Path) -> IO[bytes]:
         try:
             return open(path, "rb")
         except OSError as error:
-            raise damaged(self._owner, path, f"it cannot be read: {error.strerror}") from error
+            raise unfit(self._owner, path, f"cannot be read: {error.strerror}") from error
 
 
 def framed(data: bytes) -> bytes:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphc.dataset.checks import integer, truth
+from graphc.dataset.sources.files import unfit
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 from graphc.mindrecord.index import index_path
 from graphc.mindrecord.layout import (
@@ -22,7 +23,6 @@ from graphc.mindrecord.layout import (
     PAGE_SIZE,
     Field,
     Header,
-    damaged,
     read_header,
 )
 from graphc.mindrecord.packing import Row
@@ -72,7 +72,7 @@ class FileWriter:
         made._fields, made._index, made._description = first.fields, first.index, first.description
         headers = [read_header(_OWNER, p) for p in made._paths]
         if not all(h.packed for h in headers):
-            raise damaged(_OWNER, path, "it is of version 2.0, rows are added to files of version 3.0 only")
+            raise unfit(_OWNER, path, "is of version 2.0, rows are added to files of version 3.0 only")
         made._counts = [h.rows for h in headers]
         made._rows = sum(made._counts)
         return made
@@ -162,7 +162,7 @@ class FileWriter:
             self.discard()
             if isinstance(error, (OSError, sqlite3.Error)):
                 said = getattr(error, "strerror", None) or error
-                raise damaged(_OWNER, self._paths[0], f"it cannot be written: {said}") from error
+                raise unfit(_OWNER, self._paths[0], f"cannot be written: {said}") from error
             raise
 
     def __del__(self) -> None:
@@ -203,7 +203,7 @@ class FileWriter:
                     self._writers.append(ShardWriter(path, header, self._append))
             except OSError as error:
                 self.discard()
-                raise damaged(_OWNER, path, f"it cannot be written: {error.strerror}") from error
+                raise unfit(_OWNER, path, f"cannot be written: {error.strerror}") from error
         return self._writers
 
     def _headers(self) -> list[Header]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from graphc.dataset.sources.files import unfit
 from graphc.errors import DataError, user_loc
 from graphc.mindrecord.index import extend_index, index_path, shorten_index, write_index
-from graphc.mindrecord.layout import BLOB, LENGTH, RAW, Field, Header, Page, damaged
+from graphc.mindrecord.layout import BLOB, LENGTH, RAW, Field, Header, Page
 from graphc.mindrecord.packing import Row, pack_blobs, pack_raw
 
 _OWNER = "FileWriter"
@@ -246,5 +247,5 @@ class ShardWriter:
         self._file.seek(self.header.place(page.number))
         held = self._file.read(page.size)
         if len(held) != page.size:
-            raise damaged(_OWNER, self.path, f"page {page.number} is cut off")
+            raise unfit(_OWNER, self.path, f"has a page {page.number} that is cut off")
         return _Filling(page, held)

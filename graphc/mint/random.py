@@ -7,6 +7,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.arguments import only
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Extents, Ints, Operand
 from graphc.ops.functional.random import integers_from, normal_from, uniform_from
@@ -79,8 +80,7 @@ def randint_like(input: Tensor, *args: Any, dtype: Any = None, device: str | Non
 
 def _integers(owner: str, low: Any, high: Any, size: Sequence[int], state: Any, dtype: Any) -> Tensor:
     for name, value in (("low", low), ("high", high)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
+        exact_int(owner, name, value)
     return ops.cast(integers_from(state, as_shape(size), low, high, "int64"), to_name(dtype))
 
 

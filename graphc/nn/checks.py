@@ -10,28 +10,33 @@ from typing import Any
 
 import numpy as np
 
+from graphc import checks
+from graphc.checks import boolean, is_int, wrong_type, wrong_value
 from graphc.errors import ArgumentTypeError, ArgumentValueError, CountError, KindError, user_loc
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.suggest import nearest, question
 
-
-def is_int(value: Any) -> bool:
-    """An int that is not a bool."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+__all__ = [
+    "boolean",
+    "exact_float",
+    "integer",
+    "is_int",
+    "is_number",
+    "named",
+    "one_of",
+    "pair",
+    "real",
+    "several",
+    "trained",
+    "wrong_type",
+    "wrong_value",
+]
 
 
 def is_number(value: Any) -> bool:
     """An int or float that is not a bool."""
     return is_int(value) or isinstance(value, (float, np.floating))
-
-
-def wrong_type(owner: str, name: str, expected: str, value: Any) -> ArgumentTypeError:
-    return ArgumentTypeError(f"{owner}: {name} must be {expected}, got {type(value).__name__}", loc=user_loc())
-
-
-def wrong_value(owner: str, name: str, expected: str, value: Any, help: str | None = None) -> ArgumentValueError:
-    return ArgumentValueError(f"{owner}: {name} must be {expected}, got {value!r}", loc=user_loc(), help=help)
 
 
 def trained(owner: str, p: Parameter, complex_numbers: bool = False) -> None:
@@ -52,17 +57,7 @@ def trained(owner: str, p: Parameter, complex_numbers: bool = False) -> None:
 
 def integer(owner: str, name: str, value: Any, least: int = 1) -> int:
     """An int of at least `least`."""
-    if not is_int(value):
-        raise wrong_type(owner, name, "an int", value)
-    if value < least:
-        raise wrong_value(owner, name, f"at least {least}", value)
-    return int(value)
-
-
-def boolean(owner: str, name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise wrong_type(owner, name, "a bool", value)
-    return value
+    return checks.integer(owner, name, value, least)
 
 
 def real(owner: str, name: str, value: Any, *, least: float = -math.inf, above: float = -math.inf) -> float:

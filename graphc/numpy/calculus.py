@@ -9,9 +9,10 @@ import numpy as np
 
 from graphc import ops
 from graphc.arguments import only
+from graphc.checks import one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir.types import COMPLEX, FLOATS
-from graphc.numpy.convert import common, count, one_of, promoted, tensor, tensors
+from graphc.numpy.convert import common, count, promoted, tensor, tensors
 from graphc.numpy.histograms import searchsorted
 from graphc.numpy.shapes import concatenate
 from graphc.ops.declared.rules import normalize_axes
@@ -188,8 +189,8 @@ def _summed_in(dtype: str) -> str:
 
 
 def _borders(owner: str, mode: str, size: int) -> tuple[int, int]:
-    one_of(owner, "mode", mode, "full", "same", "valid")
-    return {"full": (size - 1, size - 1), "same": (size // 2, size - size // 2 - 1), "valid": (0, 0)}[mode]
+    borders = {"full": (size - 1, size - 1), "same": (size // 2, size - size // 2 - 1), "valid": (0, 0)}
+    return borders[one_of(owner, "mode", mode, borders)]
 
 
 def _slid(x: Tensor, y: Tensor, before: int, after: int) -> Tensor:

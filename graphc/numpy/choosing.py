@@ -12,8 +12,9 @@ import numpy as np
 
 from graphc import ops
 from graphc.arguments import only
+from graphc.checks import one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.numpy.convert import one_of, promoted, sizes, tensor, tensors
+from graphc.numpy.convert import promoted, sizes, tensor, tensors
 from graphc.numpy.elementwise import maximum, minimum
 from graphc.numpy.shapes import broadcast_arrays, stack
 from graphc.ops.declared.shape import check_axis
@@ -116,7 +117,7 @@ def unravel_index(indices: Any, shape: Extents, order: str = "C") -> Any:
 
     order: "C" if the last axis runs fastest, "F" if the first does.
     """
-    one_of("unravel_index", "order", order, "C", "F")
+    one_of("unravel_index", "order", order, ("C", "F"))
     dims = sizes("unravel_index", shape)
     if not dims:
         raise ArgumentValueError("unravel_index: shape has no axes", loc=user_loc())
@@ -140,7 +141,7 @@ def ravel_multi_index(multi_index: Any, dims: Ints, mode: str = "clip", order: s
     "raise". order: "C" if the last axis runs fastest, "F" if the first does.
     """
     only("ravel_multi_index", "mode", mode, "clip", "wrap")
-    one_of("ravel_multi_index", "order", order, "C", "F")
+    one_of("ravel_multi_index", "order", order, ("C", "F"))
     shape = sizes("ravel_multi_index", dims)
     places = tensor("ravel_multi_index", multi_index, "multi_index")
     if places.tensor_type.is_float:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
+from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
 from graphc.ops.functional.core import cast_to, number
 from graphc.ops.tensor.dtype import promote, to_name
@@ -107,29 +108,6 @@ def count(owner: str, name: str, value: Any, least: int = 0) -> int:
     if whole < least:
         raise ArgumentValueError(f"{owner}: {name} must be at least {least}, got {whole}", loc=user_loc())
     return whole
-
-
-def integer(owner: str, name: str, value: Any) -> int:
-    """ArgumentTypeError unless the value is an int."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
-    return int(value)
-
-
-def flag(owner: str, name: str, value: Any) -> bool:
-    """ArgumentTypeError unless the value is a bool."""
-    if not isinstance(value, bool):
-        raise ArgumentTypeError(f"{owner}: {name} must be a bool, got {type(value).__name__}", loc=user_loc())
-    return value
-
-
-def one_of(owner: str, name: str, value: Any, *wanted: str) -> str:
-    """ArgumentValueError unless the value is one of these texts."""
-    if not isinstance(value, str) or value not in wanted:
-        raise ArgumentValueError(
-            f"{owner}: {name} must be {' or '.join(map(repr, wanted))}, got {value!r}", loc=user_loc()
-        )
-    return value
 
 
 def elements(x: Tensor, axes: Sequence[int]) -> int:

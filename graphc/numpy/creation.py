@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
+from graphc.checks import boolean, integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
-from graphc.numpy.convert import common, count, flag, integer, name_of, result, sizes, tensor, tensors
+from graphc.numpy.convert import common, count, name_of, result, sizes, tensor, tensors
 from graphc.numpy.shapes import broadcast_arrays
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Extents, Real, cast_to
@@ -172,7 +173,7 @@ def linspace(
     """
     first, last, steps, at = _spaced("linspace", start, stop, num, axis)
     wanted = "float32" if dtype is None else name_of(dtype)
-    parts = steps - 1 if flag("linspace", "endpoint", endpoint) else steps
+    parts = steps - 1 if boolean("linspace", "endpoint", endpoint) else steps
     step = ops.div(ops.sub(last, first), float(parts)) if parts else None
     made = ops.expand_dims(first, at)
     if step is not None and steps > 1:
@@ -182,7 +183,7 @@ def linspace(
             end = ops.equal(places, float(steps - 1))
             made = ops.select(end, ops.expand_dims(last, at), made)
     made = cast_to(made, wanted)
-    if not flag("linspace", "retstep", retstep):
+    if not boolean("linspace", "retstep", retstep):
         return made
     return made, math.nan if step is None else step
 
@@ -204,7 +205,7 @@ def logspace(
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Tensor:
     """`num` numbers from start to stop, each the one before times the same factor; float32 by default."""
     first, last, steps, at = _spaced("geomspace", start, stop, num, axis)
-    parts = steps - 1 if flag("geomspace", "endpoint", endpoint) else steps
+    parts = steps - 1 if boolean("geomspace", "endpoint", endpoint) else steps
     if not parts:
         return result(ops.expand_dims(first, at), dtype)
     shares = ops.reshape(ops.arange(steps, dtype="float32") * (1.0 / parts), _along(at, steps, first.ndim + 1))
@@ -291,7 +292,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     if given.ndim != 1:
         raise ShapeError(f"vander: x is {given.tensor_type}, expected a vector", loc=user_loc())
     made = ops.cast(ops.vander(given, given.size if N is None else count("vander", "N", N, 1)), given.dtype)
-    return ops.flip(made, (1,)) if flag("vander", "increasing", increasing) else made
+    return ops.flip(made, (1,)) if boolean("vander", "increasing", increasing) else made
 
 
 # ---- dtypes

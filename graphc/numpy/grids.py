@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
+from graphc.checks import boolean, integer, one_of
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
-from graphc.numpy.convert import count, flag, integer, one_of, tensor
+from graphc.numpy.convert import count, tensor
 from graphc.numpy.creation import INT, arange, linspace
 from graphc.numpy.shapes import stack
 from graphc.ops.tensor.tensor import Tensor
@@ -24,9 +25,9 @@ def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy") -> list[Tenso
     """
     vectors = [ops.ravel(tensor("meshgrid", x)) for x in xi]
     order = list(range(len(vectors)))
-    if one_of("meshgrid", "indexing", indexing, "xy", "ij") == "xy" and len(order) > 1:
+    if one_of("meshgrid", "indexing", indexing, ("xy", "ij")) == "xy" and len(order) > 1:
         order[0], order[1] = 1, 0
-    if not flag("meshgrid", "sparse", sparse):
+    if not boolean("meshgrid", "sparse", sparse):
         return list(ops.meshgrid(*vectors, indexing=indexing)) if vectors else []
     return [ops.reshape(v, tuple(v.size if at == k else 1 for at in order)) for k, v in enumerate(vectors)]
 

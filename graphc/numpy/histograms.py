@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
+from graphc.checks import integer, one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.numpy.convert import count, integer, one_of, tensor, tensors
+from graphc.numpy.convert import count, tensor, tensors
 from graphc.numpy.creation import linspace
 from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.dynamic import known_values
@@ -24,7 +25,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
 
     sorter: the places that sort the vector.
     """
-    one_of("searchsorted", "side", side, "left", "right")
+    one_of("searchsorted", "side", side, ("left", "right"))
     table, values = cast_to(_vector("searchsorted", "a", a), "float32"), tensor("searchsorted", v, "v")
     values = cast_to(values, "float64" if values.tensor_type.dtype == "float64" else "float32")
     if sorter is not None:

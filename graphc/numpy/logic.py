@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.numpy.convert import flag, promoted, tensor, tensors
+from graphc.checks import boolean
+from graphc.numpy.convert import promoted, tensor, tensors
 from graphc.numpy.elementwise import equal
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.functional.core import Axis, Operand, cast_to
@@ -20,7 +21,7 @@ def isclose(a: Any, b: Any, rtol: Operand = 1e-05, atol: Operand = 1e-08, equal_
     x, y = promoted(*tensors("isclose", a, b))
     if x.tensor_type.dtype == "bool":
         x, y = cast_to(x, "int32"), cast_to(y, "int32")
-    return ops.isclose(x, y, rtol, atol, flag("isclose", "equal_nan", equal_nan))
+    return ops.isclose(x, y, rtol, atol, boolean("isclose", "equal_nan", equal_nan))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
@@ -29,7 +30,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
     if x.shape != y.shape:
         return Tensor(False)
     same = equal(x, y)
-    if flag("array_equal", "equal_nan", equal_nan) and x.tensor_type.is_float:
+    if boolean("array_equal", "equal_nan", equal_nan) and x.tensor_type.is_float:
         same = ops.logical_or(same, ops.logical_and(ops.isnan(x), ops.isnan(y)))
     return ops.reduce_all(same)
 
@@ -81,7 +82,7 @@ def unique(x: Any, return_inverse: bool = False) -> Any:
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     """The elements of ar1 that are not in ar2: sorted and distinct, or with `assume_unique` as they stand."""
     x, y = tensors("setdiff1d", ar1, ar2)
-    given = ops.ravel(x) if flag("setdiff1d", "assume_unique", assume_unique) else x.unique()
+    given = ops.ravel(x) if boolean("setdiff1d", "assume_unique", assume_unique) else x.unique()
     return ops.masked_select(given, in1d(given, y, invert=True))
 
 
@@ -91,16 +92,16 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     The places not in a compiled Cell. assume_unique: whether no element stands twice in either.
     """
     x, y = promoted(*tensors("intersect1d", ar1, ar2))
-    if x.array is None and not flag("intersect1d", "return_indices", return_indices):
-        flag("intersect1d", "assume_unique", assume_unique)
+    if x.array is None and not boolean("intersect1d", "return_indices", return_indices):
+        boolean("intersect1d", "assume_unique", assume_unique)
         given = x.unique()
         return ops.masked_select(given, in1d(given, y))
     arrays = [known_values("intersect1d", v) for v in (x, y)]
     of: Any = np.intersect1d
     made = of(
         *arrays,
-        assume_unique=flag("intersect1d", "assume_unique", assume_unique),
-        return_indices=flag("intersect1d", "return_indices", return_indices),
+        assume_unique=boolean("intersect1d", "assume_unique", assume_unique),
+        return_indices=boolean("intersect1d", "return_indices", return_indices),
     )
     if not return_indices:
         return Tensor(made)

@@ -9,9 +9,10 @@ import numpy as np
 
 from graphc import ops
 from graphc.arguments import refusal
+from graphc.checks import one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.numpy.choosing import apply_along_axis
-from graphc.numpy.convert import one_of, tensor
+from graphc.numpy.convert import tensor
 from graphc.numpy.creation import linspace
 from graphc.numpy.reductions import amax, amin, mean
 from graphc.numpy.shapes import concatenate, tile
@@ -55,8 +56,8 @@ def pad(
         return _by_function(x, widths, mode, kwargs)
     if mode == "median":
         raise refusal("pad", "mode", mode, *_MODES)
-    one_of("pad", "mode", mode, *_MODES)
-    odd = one_of("pad", "reflect_type", reflect_type, "even", "odd") == "odd"
+    one_of("pad", "mode", mode, _MODES)
+    odd = one_of("pad", "reflect_type", reflect_type, ("even", "odd")) == "odd"
     if mode in ("constant", "empty"):
         return _constant(x, widths, _pairs("constant_values", 0 if mode == "empty" else constant_values, x.ndim))
     if mode == "linear_ramp":

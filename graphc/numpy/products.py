@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
-from graphc.numpy.convert import count, flag, promoted, result, tensor, tensors
+from graphc.numpy.convert import count, promoted, result, tensor, tensors
 from graphc.numpy.creation import diag
 from graphc.numpy.elementwise import clip
 from graphc.ops.declared.rules import normalize_axes
@@ -158,7 +159,7 @@ def _rows(owner: str, m: Any, rowvar: bool) -> Tensor:
     if x.ndim > 2:
         raise ShapeError(f"{owner}: m is {x.tensor_type}, expected a vector or a matrix", loc=user_loc())
     x = x if x.ndim == 2 else ops.reshape(x, (1, -1))
-    return x if flag(owner, "rowvar", rowvar) or x.shape[0] == 1 else ops.transpose(x)
+    return x if boolean(owner, "rowvar", rowvar) or x.shape[0] == 1 else ops.transpose(x)
 
 
 def _weights(name: str, weights: Any) -> Any:

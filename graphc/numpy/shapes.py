@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphc import ops
+from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.numpy.convert import integer, promoted, tensor, tensors
+from graphc.numpy.convert import promoted, tensor, tensors
 from graphc.ops.declared.rules import broadcast_shapes, normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Axis, Ints

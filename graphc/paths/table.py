@@ -164,7 +164,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks
     "mindspore.nn": _NN,
-    **_within("mindspore.nn", "cell loss wrap grad utils utils.init sparse sparse.sparse", _NN),
+    **_within("mindspore.nn", "loss wrap grad utils utils.init sparse sparse.sparse", _NN),
+    "mindspore.nn.cell": ("graphc.nn.cell", *_USUAL),
     **_within("mindspore.nn", "layer layer.math", ("graphc.compat.layers", *_NN, *_USUAL)),
     "mindspore.nn.probability": ("graphc.nn.probability",),
     "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.checks import string
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.processes.moves import is_expected
 from graphc.processes.talk import Talk
 from graphc.processes.windows import close_windows, windows_of
@@ -104,8 +105,7 @@ def create_group(name: str, ranks: Iterable[int]) -> None:
     Others need not, and get no group. Raises ArgumentTypeError or ArgumentValueError for anything but distinct ranks, and
     for a name that is there already.
     """
-    if not isinstance(name, str):
-        raise ArgumentTypeError(f"create_group: group must be a string, got {type(name).__name__}", loc=user_loc())
+    string("create_group", "group", name)
     wanted = list(ranks)
     world = started()
     count = world.size if world is not None else 1

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from graphc.arguments import no_effect, only
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
 
@@ -83,8 +84,7 @@ class Schedule:
         least = {"wait": 0, "active": 1, "warmup": 0, "repeat": 0, "skip_first": 0}
         given = {"wait": wait, "active": active, "warmup": warmup, "repeat": repeat, "skip_first": skip_first}
         for name, value in given.items():
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise ArgumentTypeError(f"schedule: {name} must be an int, got {type(value).__name__}", loc=user_loc())
+            exact_int("schedule", name, value)
             if value < least[name]:
                 raise ArgumentValueError(f"schedule: {name} must be {least[name]} or more, got {value}", loc=user_loc())
         self.wait, self.active, self.warmup, self.repeat, self.skip_first = wait, active, warmup, repeat, skip_first

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.core import cast_to
 from graphc.ops.tensor.tensor import Tensor
@@ -15,8 +16,7 @@ REAL = ("int32", "int64", "float32", "float64")
 def flags(owner: str, **given: Any) -> None:
     """ArgumentTypeError for what is no bool."""
     for name, value in given.items():
-        if not isinstance(value, bool):
-            raise ArgumentTypeError(f"{owner}: {name} must be a bool, got {value!r}", loc=user_loc())
+        boolean(owner, name, value)
 
 
 def tensor(owner: str, name: str, x: Any, dtypes: Sequence[str]) -> Tensor:

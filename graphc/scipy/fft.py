@@ -13,6 +13,7 @@ import numpy as np
 
 from graphc import ops
 from graphc.arguments import only
+from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.failures import doors
 from graphc.ops.declared.shape import check_axis
@@ -62,18 +63,10 @@ def _operand(owner: str, x: Any, type: Any, norm: Any) -> Tensor:
     return x if kept else cast_to(x, "float32")
 
 
-def _integer(owner: str, name: str, value: Any, least: int | None = None) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ArgumentTypeError(f"{owner}: {name} must be an int, got {value!r}", loc=user_loc())
-    if least is not None and value < least:
-        raise ArgumentValueError(f"{owner}: {name} must be at least {least}, got {value}", loc=user_loc())
-    return int(value)
-
-
 def _along(owner: str, x: Any, type: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Tensor:
     given = _operand(owner, x, type, norm)
-    at = check_axis(owner, _integer(owner, "axis", axis), given.ndim)
-    return _transformed(given, at, given.shape[at] if n is None else _integer(owner, "n", n, 1), inverse)
+    at = check_axis(owner, integer(owner, "axis", axis), given.ndim)
+    return _transformed(given, at, given.shape[at] if n is None else integer(owner, "n", n, 1), inverse)
 
 
 def _over(owner: str, x: Any, type: Any, s: Any, axes: Any, norm: Any, inverse: bool) -> Tensor:
@@ -81,12 +74,12 @@ def _over(owner: str, x: Any, type: Any, s: Any, axes: Any, norm: Any, inverse: 
     for name, value in (("s", s), ("axes", axes)):
         if value is not None and not isinstance(value, (tuple, list)):
             raise ArgumentTypeError(f"{owner}: {name} must be a tuple of ints, got {value!r}", loc=user_loc())
-    sizes = None if s is None else [_integer(owner, "s", size, 1) for size in s]
+    sizes = None if s is None else [integer(owner, "s", size, 1) for size in s]
     if axes is None:
         count = given.ndim if sizes is None else len(sizes)
         places = list(range(max(given.ndim - count, 0), given.ndim))
     else:
-        places = [check_axis(owner, _integer(owner, "axes", a), given.ndim) for a in axes]
+        places = [check_axis(owner, integer(owner, "axes", a), given.ndim) for a in axes]
     if len(set(places)) != len(places) or (sizes is not None and len(sizes) != len(places)):
         raise ArgumentValueError(
             f"{owner}: s={s!r} and axes={axes!r} must name each axis of {given.tensor_type} once", loc=user_loc()

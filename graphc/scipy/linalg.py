@@ -13,6 +13,7 @@ import numpy as np
 
 from graphc import ops
 from graphc.arguments import only, refusal
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.failures import doors
 from graphc.numpy.convert import promoted, tensors
@@ -258,8 +259,7 @@ def eigh(
         owner, lower=lower, eigvals_only=eigvals_only, overwrite_a=overwrite_a, overwrite_b=overwrite_b, turbo=turbo,
         check_finite=check_finite,
     )  # fmt: skip
-    if isinstance(type, bool) or not isinstance(type, int):
-        raise ArgumentTypeError(f"{owner}: type must be an int, got {type!r}", loc=user_loc())
+    exact_int(owner, "type", type)
     x = square(owner, "a", a, (*REAL, "complex64", "complex128"))
     for name, value in (("b", b), ("eigvals", eigvals)):
         if value is not None:

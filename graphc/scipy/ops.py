@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.errors import ArgumentTypeError, ShapeError, user_loc
+from graphc.checks import boolean
+from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.core import call
 from graphc.ops.tensor.primitive import declare
 from graphc.ops.tensor.tensor import Tensor
@@ -24,8 +25,7 @@ SolveTriangular = declare("SolveTriangular", _solve_triangular, lower=False, uni
 
 def _eig(a: Tensor, compute_v: bool) -> Any:
     """(the eigenvalues, their vectors), or the former alone unless `compute_v`; see ops.eig."""
-    if not isinstance(compute_v, bool):
-        raise ArgumentTypeError(f"Eig: compute_v must be a bool, got {compute_v!r}", loc=user_loc())
+    boolean("Eig", "compute_v", compute_v)
     made = ops.eig(a)
     return made if compute_v else made[0]
 

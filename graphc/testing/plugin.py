@@ -33,7 +33,7 @@ class GoldenFile(pytest.File):
     """A file with one test: its output is what it says."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        from graphc.testing.golden import at
+        from graphc.testing.golden import at  # Pytest loads the plugin wherever graphc is installed.
 
         found = at(self.path)
         if found is not None:
@@ -61,7 +61,7 @@ class GoldenItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         """A mismatch and graphc's own errors without the frames of this package."""
-        from graphc.errors import GraphcError
+        from graphc.errors import GraphcError  # Pytest loads the plugin wherever graphc is installed.
 
         error = excinfo.value
         if isinstance(error, _Mismatch):

@@ -102,7 +102,7 @@ def _malt() -> Any:
 
     SKIPPED.add(os.path.dirname(os.path.dirname(os.path.abspath(api.__file__))) + os.sep)
 
-    from graphc.trace.generated import InMemory
+    from graphc.trace.generated import InMemory  # It imports malt, which few programs need.
 
     class Transpiler(InMemory):
         def get_extra_locals(self) -> dict[str, Any]:

@@ -145,3 +145,10 @@ def test_distributions_and_bijectors_have_modules_of_their_own():
     assert import_module("graphc.nn.probability.distribution.normal").Normal is of.distribution.Normal
     assert import_module("graphc.nn.probability.distribution.distribution").Distribution is of.distribution.Distribution
     assert import_module("graphc.nn.probability.bijector.exp").Exp is of.bijector.Exp
+
+
+@pytest.mark.usefixtures("_mindspore")
+def test_the_module_of_cells_has_no_layers():
+    assert found("mindspore.nn.cell", "Cell")
+    assert found("mindspore.nn.cell", "Parameter")
+    assert not found("mindspore.nn.cell", "Dense")

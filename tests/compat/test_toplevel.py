@@ -62,6 +62,12 @@ def test_settings_that_mean_nothing_are_said_once_and_unknown_ones_refused(minds
     for mode in ("GRAPH", "1", 0.5, 2):
         with pytest.raises(ValueError, match=f"mode={mode!r} is not available, only 0 or 1"):
             mindspore.set_context(mode=mode)
+    with pytest.raises(ValueError, match="device_target must be one of 'CPU', 'GPU', 'Ascend', 'Davinci', got 'cpu'"):
+        mindspore.set_context(mode=mindspore.PYNATIVE_MODE, device_target="cpu")
+    assert graphc.get_context("mode") == graphc.GRAPH_MODE
+    with pytest.raises(ValueError, match="device_target='cpu' is not available, only 'CPU'") as caught:
+        graphc.set_context(device_target="cpu")
+    assert caught.value.help == "device_target='CPU', in capitals: there are no other devices"
     with pytest.raises(ValueError, match="no setting 'nonsense'"):
         mindspore.context.set_context(nonsense=3)
 

@@ -196,7 +196,7 @@ def test_pages_of_rows_without_a_number(tmp_path):
         base.execute("UPDATE INDEXES SET f_0 = 'text' WHERE ROW_ID = 1")
     pages = MindPage(str(tmp_path / "x"))
     pages.category_field = "f"
-    with pytest.raises(DataError, match="field 'f' has a value that is no float64"):
+    with pytest.raises(DataError, match="a value of the field 'f' that is no float64"):
         pages.read_category_info()
 
 
@@ -499,7 +499,7 @@ def test_arguments_of_data_sets(options, error, message, folder):
 
 
 def test_files_that_do_not_belong_together(folder):
-    with pytest.raises(DataError, match="it has other fields than all"):
+    with pytest.raises(DataError, match="has other fields than all"):
         ds.MindDataset([str(folder / "all"), str(folder / "raw")])
 
 

@@ -80,7 +80,7 @@ def test_a_disk_that_is_full(where, tmp_path, monkeypatch):
         writer.write_raw_data(rows(0, 3))
         with monkeypatch.context() as patched:
             patched.setattr(os, where, full)
-            with pytest.raises(DataError, match="it cannot be written: No space left"):
+            with pytest.raises(DataError, match="cannot be written: No space left"):
                 writer.commit()
         assert sorted(p.name for p in tmp_path.iterdir()) == (["x", "x.db"] if overwrite else [])
         if not overwrite:
@@ -101,7 +101,7 @@ def test_all_files_of_a_set_appear_or_none(overwrite, call, tmp_path, monkeypatc
     writer.write_raw_data(rows(0, 6))
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", full_at(call, os.replace))
-        with pytest.raises(DataError, match="it cannot be written: No space left"):
+        with pytest.raises(DataError, match="cannot be written: No space left"):
             writer.commit()
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
@@ -137,7 +137,7 @@ def test_an_index_that_cannot_be_written(tmp_path, monkeypatch):
         raise sqlite3.OperationalError("database or disk is full")
 
     monkeypatch.setattr("graphc.mindrecord.writing.write_index", broken)
-    with pytest.raises(DataError, match="it cannot be written: database or disk is full"):
+    with pytest.raises(DataError, match="cannot be written: database or disk is full"):
         writer.commit()
     assert list(tmp_path.iterdir()) == []
 
@@ -175,14 +175,14 @@ def test_rows_that_cannot_be_added(tmp_path, monkeypatch):
     with contextlib.closing(sqlite3.connect(tmp_path / "x1.db")) as other, monkeypatch.context() as patched:
         patched.setattr(sqlite3, "connect", at_once)
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(DataError, match="it cannot be written: database is locked"):
+        with pytest.raises(DataError, match="cannot be written: database is locked"):
             added().commit()
         other.rollback()
     assert numbers(tmp_path / "x0") == [0, 1, 2, 3, 4]
     for call in (1, 2, 3, 4):
         with monkeypatch.context() as patched:
             patched.setattr(os, "fsync", full_at(call, os.fsync))
-            with pytest.raises(DataError, match="it cannot be written: No space left"):
+            with pytest.raises(DataError, match="cannot be written: No space left"):
                 added().commit()
         assert numbers(tmp_path / "x0") == [0, 1, 2, 3, 4]
     added().commit()

@@ -17,6 +17,7 @@ from graphc.ir import NO_GRAD, Sample, TensorType
 from graphc.ir.op import _REGISTRY
 from graphc.lower import cost
 from graphc.testing import check_op, transform
+from tests.cells import Of
 
 X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(4, 6)
 
@@ -68,15 +69,6 @@ def swish():
     )
 
 
-class Compute(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *args):
-        return self.function(*args)
-
-
 def expected(x):
     return x / (1 + np.exp(-x))
 
@@ -106,7 +98,7 @@ def test_numbers_in_a_step(swish, mode):
         return swish(swish(x * 2.0) + 1.0), ops.reduce_sum(swish(x))
 
     with running(**mode):
-        step = graphc.compile(Compute(function), X)
+        step = graphc.compile(Of(function), X)
         for x in (X, X + 1):
             y, total = step(x)
             np.testing.assert_allclose(y.asnumpy(), expected(expected(2 * x) + 1), rtol=1e-5, atol=1e-6)
@@ -130,7 +122,7 @@ def test_outside_a_step_and_in_pynative_mode(swish):
     np.testing.assert_allclose(swish(Tensor(X)).asnumpy(), expected(X), rtol=1e-6)
     graphc.set_context(mode=graphc.PYNATIVE_MODE)
     try:
-        np.testing.assert_allclose(Compute(swish)(Tensor(X)).asnumpy(), expected(X), rtol=1e-6)
+        np.testing.assert_allclose(Of(swish)(Tensor(X)).asnumpy(), expected(X), rtol=1e-6)
     finally:
         graphc.set_context(mode=graphc.GRAPH_MODE)
     assert swish.__name__ == "swish_kernel"
@@ -187,18 +179,18 @@ def test_in_a_loop(swish, mode):
 def test_halves_and_empty_arrays():
     twice = ops.custom("Twice", numba.njit(lambda x: x * np.float32(2)))
     half = X.astype(np.float16)
-    np.testing.assert_array_equal(graphc.compile(Compute(twice), half)(half).asnumpy(), 2 * half)
-    assert graphc.compile(Compute(twice), X[:0])(X[:0]).shape == (0, 6)
+    np.testing.assert_array_equal(graphc.compile(Of(twice), half)(half).asnumpy(), 2 * half)
+    assert graphc.compile(Of(twice), X[:0])(X[:0]).shape == (0, 6)
     total = ops.custom("Total", numba.njit(lambda x: x.sum()), infer=lambda x: TensorType(x.dtype, ()))
-    assert float(graphc.compile(Compute(total), X[:0])(X[:0])) == 0
-    assert float(graphc.compile(Compute(total), X)(X)) == pytest.approx(X.sum(), abs=1e-5)
+    assert float(graphc.compile(Of(total), X[:0])(X[:0])) == 0
+    assert float(graphc.compile(Of(total), X)(X)) == pytest.approx(X.sum(), abs=1e-5)
 
 
 def test_a_transposed_operand_reaches_it_contiguous():
     rows = ops.custom("Rows", numba.njit(lambda x: x.ravel().reshape(x.shape) * np.float32(1)))
-    got = graphc.compile(Compute(lambda x: rows(ops.transpose(x, (1, 0)))), X)(X).asnumpy()
+    got = graphc.compile(Of(lambda x: rows(ops.transpose(x, (1, 0)))), X)(X).asnumpy()
     np.testing.assert_array_equal(got, X.T)
-    got = graphc.compile(Compute(lambda x: rows(x[:, ::2])), X)(X).asnumpy()
+    got = graphc.compile(Of(lambda x: rows(x[:, ::2])), X)(X).asnumpy()
     np.testing.assert_array_equal(got, X[:, ::2])
 
 
@@ -224,7 +216,7 @@ def test_it_may_read_one_array_twice_and_parameters_that_change():
 def test_the_object_cache_keeps_out(swish, tmp_path):
     with debug(cache=True, cache_dir=tmp_path, threads=1):
         for _ in range(2):
-            assert not graphc.compile(Compute(swish), X).cache_hit
+            assert not graphc.compile(Of(swish), X).cache_hit
     assert list(tmp_path.glob("*.o")) == []
 
 
@@ -284,7 +276,7 @@ def test_an_exception_inside_a_loop_ends_it(mode):
 def test_another_shape_than_the_rule_says(mode):
     wrong = ops.custom("Wrong", numba.njit(lambda x: x[1:] * np.float32(2)))
     with running(**mode):
-        step = graphc.compile(Compute(wrong), X)
+        step = graphc.compile(Of(wrong), X)
         with pytest.raises(
             KernelError, match=r"the kernel of Wrong returns float32\[3,6\] as result 0, .* float32\[4,6\]"
         ):
@@ -313,10 +305,10 @@ def writes_its_input(x):
 def test_kernels_that_cannot_work_are_refused_when_compiled(kernel, options, message):
     wrong = ops.custom("Wrong", kernel, **options)
     with pytest.raises(KernelError, match=message) as caught:
-        graphc.compile(Compute(wrong), X)
+        graphc.compile(Of(wrong), X)
     assert len(str(caught.value).splitlines()) <= 20
     with debug(jit=False), pytest.raises(KernelError):
-        graphc.compile(Compute(wrong), X)(X)
+        graphc.compile(Of(wrong), X)(X)
 
 
 def test_declarations_that_cannot_be_used():

@@ -8,6 +8,7 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, mint, nn, ops
 from graphc.debug import debug
+from tests.cells import Of
 
 TABLE = np.arange(12, dtype=np.float32).reshape(4, 3)
 ONES = np.ones((2, 3), np.float32)
@@ -52,19 +53,10 @@ LABELS = {
 }
 
 
-class Function(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *x):
-        return self.function(*x)
-
-
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("name", PLACES)
 def test_places(name, compiled):
-    function = Function(PLACES[name]) if compiled else PLACES[name]
+    function = Of(PLACES[name]) if compiled else PLACES[name]
     size = 2 if "several" in name else 4
     for dtype in (np.int32, np.int64):
         good = np.array([1, -1], dtype)
@@ -79,7 +71,7 @@ def test_places(name, compiled):
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("name", LABELS)
 def test_labels(name, compiled):
-    function = Function(LABELS[name]) if compiled else LABELS[name]
+    function = Of(LABELS[name]) if compiled else LABELS[name]
     function(Tensor(np.array([0, 3], np.int32)))
     for wrong in (4, -1):
         with pytest.raises(IndexError, match=f"{name.split(',')[0]}: label {wrong} is out of range for 4 classes"):
@@ -161,13 +153,13 @@ def test_in_places_that_are_not_reached():
     x = Tensor(np.arange(4, dtype=np.float32))
     numbers = Tensor(np.array([1, 9, 3], np.int32))
     for function, wanted in ((chosen, [1.0, -1.0, 3.0]), (walked, [6.0, 0.0, 3.0])):
-        cell = Function(function)
+        cell = Of(function)
         np.testing.assert_array_equal([float(cell(x, n)) for n in numbers], wanted)
-        np.testing.assert_array_equal(Function(ops.vmap(function, (None, 0)))(x, numbers).asnumpy(), wanted)
+        np.testing.assert_array_equal(Of(ops.vmap(function, (None, 0)))(x, numbers).asnumpy(), wanted)
 
 
 def test_vmap_finds_it():
-    cell = Function(ops.vmap(lambda i: ops.gather(Tensor(TABLE), i, 0)))
+    cell = Of(ops.vmap(lambda i: ops.gather(Tensor(TABLE), i, 0)))
     assert cell(Tensor(np.array([[0, 3], [-1, 2]], np.int32))).shape == (2, 2, 3)
     with pytest.raises(IndexError, match="gather: index 4 is out of range"):
         cell(Tensor(np.array([[0, 3], [4, 2]], np.int32)))
@@ -208,20 +200,20 @@ def test_buckets():
 
 def test_a_kind_of_integers_that_kernels_do_not_know():
     index = Tensor(np.array([1, 200], np.uint8))
-    for function in (PLACES["gather"], Function(PLACES["gather"])):
+    for function in (PLACES["gather"], Of(PLACES["gather"])):
         with pytest.raises(IndexError, match="gather: index 200 is out of range for a size of 4"):
             function(Tensor(TABLE), index)
 
 
 def test_checked_mode_and_interpreter():
-    cell = Function(PLACES["gather"])
+    cell = Of(PLACES["gather"])
     with debug(jit=False), pytest.raises(IndexError, match="gather: index 7 is out of range"):
         cell(Tensor(TABLE), Tensor(np.array([0, 7], np.int32)))
 
 
 def test_onnx(tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
-    cell = Function(lambda t, i, y: (ops.gather(t, i, 0), ops.cross_entropy(t[:2], y)))
+    cell = Of(lambda t, i, y: (ops.gather(t, i, 0), ops.cross_entropy(t[:2], y)))
     given = [TABLE, np.array([1, -1], np.int32), np.array([0, 2], np.int32)]
     file = tmp_path / "rows.onnx"
     graphc.export(cell, *map(Tensor, given), file_name=str(file), file_format="ONNX")

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
+import pkgutil
 import signal
 import subprocess
 import sys
 import traceback
 from contextlib import redirect_stdout
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import graphc
 from graphc import nn, passes
 from graphc.cli.main import main
 from graphc.debug import debug
-from graphc.errors import MOST_LINES
+from graphc.errors import MOST_LINES, ArgumentValueError, GraphcError
 from tests.errors.messages import X, cell, compiled
 
 ROOT = Path(__file__).parents[2]
@@ -231,3 +235,28 @@ def test_everything_on_demand() -> None:
     with debug(full_traceback=True), pytest.raises(ValueError, match="GC103") as caught:
         cell(construct)(X)
     assert len(traceback.extract_tb(caught.value.__traceback__)) > 8
+
+
+def kinds(base: type) -> set[type]:
+    return {base}.union(*map(kinds, base.__subclasses__()))
+
+
+def test_errors_are_shown_as_graphcs_own_and_can_be_pickled():
+    """Wherever their classes stand."""
+    for module in pkgutil.walk_packages(graphc.ops.__path__, "graphc.ops."):
+        import_module(module.name)
+    own = [kind for kind in kinds(GraphcError) if kind._home.startswith("graphc.")]
+    assert len(own) > 40
+    for kind in own:
+        assert traceback.format_exception_only(kind("x"))[0].startswith(f"graphc.{kind.__qualname__}: ")
+        error = pickle.loads(pickle.dumps(kind("x", code="GC101", help="y")))
+        assert (type(error), str(error), error.help) == (kind, "[GC101] x\n  help: y", "y")
+
+
+class UsersOwnError(ArgumentValueError):
+    pass
+
+
+def test_errors_of_users_keep_their_module():
+    assert type(pickle.loads(pickle.dumps(UsersOwnError("x")))) is UsersOwnError
+    assert UsersOwnError.__module__ == __name__

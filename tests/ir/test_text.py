@@ -14,7 +14,6 @@ from graphc.ir import Data, Graph, TensorType, Value, difference, equal, parse, 
 from tests.ir.hostile import constants, graphs
 
 F = TensorType("float32", (2, 3))
-DAMAGE = ('"', "\\", "{", "}", "(", "[", "#9", "%0", "\n", "=", "<", " ")
 
 
 def small() -> Graph:

@@ -156,7 +156,7 @@ def test_half_gradients_are_reduced_in_float32() -> None:
         (lambda p: set_auto_parallel_context(parallel_mode="x"), ValueError, "parallel_mode must be one of"),
         (lambda p: set_auto_parallel_context(gradients_mean=1), TypeError, "gradients_mean must be of type bool"),
         (lambda p: set_auto_parallel_context(foo=1), ValueError, "there is no parallel setting 'foo'"),
-        (lambda p: ops.AllReduce("mean"), ValueError, "op must be one of sum, max, min, prod"),
+        (lambda p: ops.AllReduce("mean"), ValueError, "op must be one of 'sum', 'max', 'min', 'prod'"),
         (lambda p: _shared(p, parallel_mode="stand_alone"), ValueError, "needs a data-parallel mode"),
         (lambda p: _shared(p, config=3), TypeError, "parallel_optimizer_config must be a dict, got 3"),
         (lambda p: _shared(p, config={"a": 1}), ValueError, "parallel_optimizer_config has no key 'a'; it has"),

@@ -10,20 +10,12 @@ import pytest
 import graphc
 import graphc.mint.nn.functional
 from graphc import Tensor, mint, nn, ops
+from tests.cells import Of
 
 INF, NAN = math.inf, math.nan
 PAIRS = np.array([[1, 2], [3, 3]], np.float32)
 TWOS = np.full((3, 2, 2), 2, np.int8)
 BOXES = [[2, 4, 1, 1], [0, 0, 3, 3]]
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *inputs):
-        return self.function(*inputs)
 
 
 #: name: (function, operands, result, its dtype)
@@ -134,6 +126,8 @@ def test_embeddings_scale_rows_down_in_their_table():
     found = mint.nn.functional.embedding(index, table, max_norm=2.5)
     np.testing.assert_allclose(found.asnumpy(), [[[1.5, 2], [0.125, 0.25]], [[1.5, 2], [1, 0]]], rtol=1e-6)
     np.testing.assert_allclose(table.asnumpy(), [[1.5, 2], [0.125, 0.25], [6, 8], [1, 0]], rtol=1e-6)
+    step = graphc.compile(Of(lambda x, w: ops.embedding(x, w, max_norm=2.5)), index, Tensor(ROWS))
+    assert str(step.graph).count("InBounds") == 1
     counts = [[2, 2], [1, 1], [0, 0], [1, 1]]
     by_table = ops.grad(lambda w: ops.embedding(index, w, max_norm=2.5).sum())(Tensor(ROWS))
     np.testing.assert_array_equal(by_table.asnumpy(), counts)

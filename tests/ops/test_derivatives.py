@@ -10,6 +10,7 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
+from tests.cells import Of
 from tests.data import ms_transforms
 
 X, Y = np.array([1.0, 2.0], np.float32), np.array([3.0, 4.0], np.float32)
@@ -25,18 +26,7 @@ def close(got, *wanted):
         np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-6)
 
 
-class Both(nn.Cell):
-    """The same calls inside a compiled Cell."""
-
-    def __init__(self, run):
-        super().__init__()
-        self.run = run
-
-    def construct(self, *inputs):
-        return self.run(*inputs)
-
-
-@pytest.mark.parametrize("wrap", [lambda run: run, Both], ids=["outside", "compiled"])
+@pytest.mark.parametrize("wrap", [lambda run: run, Of], ids=["outside", "compiled"])
 def test_products_with_vectors(wrap):
     def run(x, y):
         out, pull = ops.vjp(f, x, y)
@@ -49,7 +39,7 @@ def test_products_with_vectors(wrap):
     close(tangent, Y * Y**2 + X * 2 * X * Y)
 
 
-@pytest.mark.parametrize("wrap", [lambda run: run, Both], ids=["outside", "compiled"])
+@pytest.mark.parametrize("wrap", [lambda run: run, Of], ids=["outside", "compiled"])
 def test_jacobians(wrap):
     by_x, by_y = wrap(lambda x, y: ops.jacrev(f, (0, 1))(x, y))(Tensor(X), Tensor(Y))
     close((by_x, by_y), np.diag(Y**2), np.diag(2 * X * Y))
@@ -157,7 +147,7 @@ def test_integers_have_tangents_and_jacobians():
     assert ops.jacfwd(lambda a: a * a)(Tensor(np.array([1, 2], np.int32))).asnumpy().tolist() == [[2, 0], [0, 4]]
 
 
-@pytest.mark.parametrize("wrap", [lambda run: run, Both], ids=["outside", "compiled"])
+@pytest.mark.parametrize("wrap", [lambda run: run, Of], ids=["outside", "compiled"])
 def test_products_with_the_jacobian_of_a_gradient(wrap):
     """What was called before is not called again; the parameters that it read are still read by what encloses it."""
     w = Parameter(Tensor(Y), name="w")

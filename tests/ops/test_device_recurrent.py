@@ -7,6 +7,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, nn, ops
+from tests.cells import Of
 
 DRAWS = np.random.default_rng(2)
 STEPS, BATCH, WIDTH, UNITS = 4, 3, 5, 2
@@ -14,15 +15,6 @@ STEPS, BATCH, WIDTH, UNITS = 4, 3, 5, 2
 
 def made(*shape, dtype="float32"):
     return DRAWS.standard_normal(shape).astype(dtype)
-
-
-class Of(nn.Cell):
-    def __init__(self, op):
-        super().__init__()
-        self.op = op
-
-    def construct(self, *operands):
-        return self.op(*operands)
 
 
 @pytest.mark.parametrize("forget_bias", [0.0, 1.0])

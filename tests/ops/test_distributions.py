@@ -11,6 +11,7 @@ import graphc
 from graphc import ArgumentTypeError, ArgumentValueError, Generator, Parameter, Tensor, nn, ops
 from graphc.errors import DTypeError, ShapeError, TraceError
 from graphc.ops.declared.distributions import _slope
+from tests.cells import Of
 
 N = 6000
 
@@ -20,15 +21,6 @@ def eager():
     graphc.set_context(mode=graphc.PYNATIVE_MODE)
     yield
     graphc.set_context(mode=graphc.GRAPH_MODE)
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *inputs):
-        return self.function(*inputs)
 
 
 def normal(z):

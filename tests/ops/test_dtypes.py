@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import GraphcWarning, Tensor, nn, ops
+from graphc import GraphcWarning, Tensor, ops
+from tests.cells import Of
 
 DTYPES = ["bool_", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16"]
 #: Row + column, as MindSpore 2.10 computes it. Two bools are refused.
@@ -23,15 +24,6 @@ TABLE = {
     "bfloat16": [*["BFloat16"] * 6, "Float32", "Float32", "Float64", "BFloat16"],
 }
 WHOLE = DTYPES[:6]
-
-
-class Compute(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *args):
-        return self.function(*args)
 
 
 def operands(name, seed):
@@ -61,7 +53,7 @@ def test_arithmetic_of_two_dtypes(row):
     def everything(a, *others):
         return [(a + b, a / b, a // b) for b in others]
 
-    for column, b, results in zip(columns, others, Compute(everything)(a, *others), strict=True):
+    for column, b, results in zip(columns, others, Of(everything)(a, *others), strict=True):
         total, ratio, floor = results
         wanted = TABLE[row][DTYPES.index(column)]
         whole = row in WHOLE and column in WHOLE
@@ -79,30 +71,30 @@ def test_two_bools_are_refused():
     flags = Tensor(np.array([True, False]))
     for function in (lambda a, b: a + b, lambda a, b: a // b):
         with pytest.raises(TypeError, match="is not defined for two bool tensors"):
-            Compute(function)(flags, flags)
-    assert str(Compute(lambda a, b: a / b)(flags, Tensor(np.array([True, True]))).dtype) == "Float32"
+            Of(function)(flags, flags)
+    assert str(Of(lambda a, b: a / b)(flags, Tensor(np.array([True, True]))).dtype) == "Float32"
 
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_arithmetic_with_python_numbers(name):
     a = operands(name, 3)
     own = TABLE[name][DTYPES.index(name)] or "Bool"
-    whole, results = name in WHOLE, Compute(lambda a: [(a + s, a / s, a // s) for s in (2, 2.5)])(a)
+    whole, results = name in WHOLE, Of(lambda a: [(a + s, a / s, a // s) for s in (2, 2.5)])(a)
     wants = ("Int64" if own == "Bool" else own, "Float32" if whole else own)
     for results_of_one, wanted in zip(results, wants, strict=True):
         assert [str(r.dtype) for r in results_of_one] == [wanted, "Float32" if whole else own, wanted]
     if name != "bool_":
-        assert [str(r.dtype) for r in Compute(lambda a: (a + True, a // True))(a)] == [own, own]
+        assert [str(r.dtype) for r in Of(lambda a: (a + True, a // True))(a)] == [own, own]
 
 
 def test_bools_and_a_python_bool():
     flags = Tensor(np.array([True, False]))
-    kept, none = Compute(lambda a: (a // True, a // False))(flags)
+    kept, none = Of(lambda a: (a // True, a // False))(flags)
     assert (str(kept.dtype), str(none.dtype)) == ("Bool", "Bool")
     assert kept.asnumpy().tolist() == [True, False]
     assert none.asnumpy().tolist() == [False, False]
     with pytest.raises(TypeError, match="Add"):
-        Compute(lambda a: a + True)(flags)
+        Of(lambda a: a + True)(flags)
 
 
 @pytest.mark.parametrize("name", ["int8", "int16", "uint8"])
@@ -110,7 +102,7 @@ def test_integers_wrap(name):
     limits = np.iinfo(name)
     x = np.array([limits.max, limits.min, 3, 0], name)
     y = np.array([limits.max, 1, 2, 0], name)
-    results = Compute(lambda a, b: (a + b, a - b, a * b, a // b, a % b, -a))(Tensor(x), Tensor(y))
+    results = Of(lambda a, b: (a + b, a - b, a * b, a // b, a % b, -a))(Tensor(x), Tensor(y))
     with np.errstate(divide="ignore"):
         wants = [x + y, x - y, x * y, x // y, x % y, -x]
     for got, want in zip(results, wants, strict=True):
@@ -122,7 +114,7 @@ def test_integers_wrap(name):
     ("name", "number", "counts_as"),
     [("uint8", 256, 0), ("uint8", -10000, 240), ("int8", 300, 44), ("int8", -129, 127), ("int16", 40000, -25536)],
 )
-@pytest.mark.parametrize("compute", [lambda f: f, Compute], ids=["eager", "compiled"])
+@pytest.mark.parametrize("compute", [lambda f: f, Of], ids=["eager", "compiled"])
 def test_numbers_that_the_dtype_lacks_wrap_and_are_told_of(name, number, counts_as, compute):
     x = np.array([1, 5, 100], name)
     with pytest.warns(GraphcWarning, match=rf"\[GC113\] {number} is no number of dtype {name}.* counts as {counts_as}"):
@@ -136,7 +128,7 @@ def test_numbers_that_the_dtype_lacks_wrap_and_are_told_of(name, number, counts_
 @pytest.mark.parametrize(("name", "number"), [("uint32", -1), ("uint16", 70000), ("int8", 2**63), ("int64", 2**63)])
 def test_numbers_that_mindspore_refuses_are_refused(name, number):
     with pytest.raises(ValueError, match=f"{number} is no number of dtype {name}"):
-        Compute(lambda a: a + number)(Tensor(np.zeros(2, name)))
+        Of(lambda a: a + number)(Tensor(np.zeros(2, name)))
 
 
 def test_functions_of_doubles():
@@ -152,14 +144,14 @@ def test_functions_of_doubles():
         np.exp(x), np.log(x), np.tanh(x), np.sqrt(x), np.sin(x), np.cos(x), 1 / (1 + np.exp(-x)), x**1.7,
         x.mean(), x.max(1), x.sum(0),
     )  # fmt: skip
-    for got, want in zip(Compute(everything)(Tensor(x)), wants, strict=True):
+    for got, want in zip(Of(everything)(Tensor(x)), wants, strict=True):
         assert str(got.dtype) == "Float64"
         np.testing.assert_allclose(got.asnumpy(), want, rtol=1e-14)
 
 
 def test_a_gradient_in_doubles():
     x = np.linspace(-2, 2, 11)
-    loss = Compute(lambda a: ops.reduce_sum(ops.tanh(a) * a))
+    loss = Of(lambda a: ops.reduce_sum(ops.tanh(a) * a))
     got = graphc.grad(loss)(Tensor(x)).asnumpy()
     assert got.dtype == np.float64
     np.testing.assert_allclose(got, np.tanh(x) + x * (1 - np.tanh(x) ** 2), rtol=1e-13, atol=1e-15)
@@ -191,7 +183,7 @@ def test_integer_products():
     ],
     ids=["tanh", "erf", "fast"],
 )
-@pytest.mark.parametrize("compute", [lambda f: f, Compute], ids=["eager", "compiled"])
+@pytest.mark.parametrize("compute", [lambda f: f, Of], ids=["eager", "compiled"])
 def test_halves_keep_their_digits_in_gelu(dtype, function, exact, compute):
     """Where 1 + tanh(x) nearly cancels, and where x^3 is more than float16 has."""
     x = Tensor(np.array([-300.0, -60.0, -3.5, -3.0, -1.0, -0.01, 0.0, 0.5, 3.0, 60.0, 300.0], np.float32)).astype(dtype)

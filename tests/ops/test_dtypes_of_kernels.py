@@ -8,21 +8,13 @@ import pytest
 import graphc
 from graphc import Tensor, nn, ops
 from graphc.ir.types import numpy_dtype
+from tests.cells import Of
 
 DTYPES = [
     "bool", "int8", "uint8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32", "float64",
 ]  # fmt: skip
 INTEGERS = DTYPES[1:9]
 ROWS = Tensor(np.array([4, 0, 0, 2], np.int32))
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *inputs):
-        return self.function(*inputs)
 
 
 def both(function, *arrays):

@@ -7,18 +7,10 @@ import pytest
 
 from graphc import ShapeError, Tensor, mint, nn, ops
 from graphc.debug import debug
+from tests.cells import Of
 
 NONE_WIDE, NONE_LONG = np.zeros((3, 0), np.float32), np.zeros((0, 3), np.float32)
 ONES = Tensor(np.ones(3, np.float32))
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *inputs):
-        return self.function(*inputs)
 
 
 @pytest.mark.parametrize("x", [NONE_WIDE, NONE_LONG])

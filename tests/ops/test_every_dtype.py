@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import GraphcError, GraphcWarning, InternalError, Tensor, nn, ops
+from graphc import GraphcError, GraphcWarning, InternalError, Tensor, ops
 from graphc.ir.types import DTYPES, numpy_dtype
 from graphc.ops import functional
+from tests.cells import Of
 
 #: They take functions.
 LEFT_OUT = {"while_loop", "cond"}
@@ -163,15 +164,6 @@ def test_wide_unsigned_integers_are_converted_to_nothing_else(dtype):
     assert (x + numbers("bool", 1)).tensor_type.dtype == (numbers("bool", 1) * x).tensor_type.dtype == dtype
     assert (x + 1).tensor_type.dtype == (2 * x).tensor_type.dtype == (x + True).tensor_type.dtype == dtype
     assert (x + 1.5).tensor_type.dtype == (x / x).tensor_type.dtype == "float32"
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *inputs):
-        return self.function(*inputs)
 
 
 @pytest.mark.parametrize("dtype", WIDE)

@@ -6,20 +6,12 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Parameter, Tensor, nn, ops
+from graphc import Parameter, Tensor, ops
+from tests.cells import Of
 
 DRAWS = np.random.default_rng(7)
 X = np.array([[0.1, 0.2, 0.3], [0.2, 0.7, 0.8], [0.3, 0.3, 0.5]], np.float16)
 EXPERTS = np.array([[0, 1, 1], [2, 1, 1], [0, 0, 0]], np.int32)
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *operands):
-        return self.function(*operands)
 
 
 def both(function, *arrays):

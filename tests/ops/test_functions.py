@@ -9,19 +9,10 @@ import pytest
 
 import graphc
 from graphc import Tensor, ops
-from graphc.nn import Cell
+from tests.cells import Of
 
 X = np.random.default_rng(0).normal(size=(3, 5)).astype(np.float32)
 I = np.random.default_rng(1).integers(-9, 9, (4, 7)).astype(np.int32)
-
-
-class Apply(Cell):
-    def __init__(self, function: Any) -> None:
-        super().__init__()
-        self.function = function
-
-    def construct(self, *args: Any) -> Any:
-        return self.function(*args)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +37,7 @@ class Apply(Cell):
     ],
 )
 def test_floats(function: Any, wanted: Any) -> None:
-    got = Apply(function)(Tensor(X)).asnumpy()
+    got = Of(function)(Tensor(X)).asnumpy()
     assert got.dtype == np.float32
     assert got.shape == np.shape(wanted)
     np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-6)
@@ -65,7 +56,7 @@ def test_floats(function: Any, wanted: Any) -> None:
     ],
 )
 def test_integers(function: Any, wanted: Any) -> None:
-    got = Apply(function)(Tensor(I)).asnumpy()
+    got = Of(function)(Tensor(I)).asnumpy()
     assert got.dtype == wanted.dtype
     np.testing.assert_array_equal(got, wanted)
 

@@ -14,12 +14,13 @@ import pytest
 import graphc
 from graphc import Tensor, nn
 from graphc.compat import generated, generated_classes, inner
+from graphc.compat.extended import auto_generate
 from graphc.ops import primitives
 from tests.data.ms_cases import Names, floats, parts, weighted, written
 from tests.data.ms_generated import CASES
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_generated.json").read_text())
-NAMES = Names(Tensor, [primitives, generated, generated_classes, inner, graphc])
+NAMES = Names(Tensor, [primitives, generated, generated_classes, auto_generate, inner, graphc])
 
 
 def close(case, found, wanted):

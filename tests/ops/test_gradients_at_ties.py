@@ -6,19 +6,11 @@ import numpy as np
 import pytest
 
 from graphc import Tensor, nn, ops
+from tests.cells import Of
 
 INF, NAN = np.inf, np.nan
 ONE, FIRST = Tensor(np.ones(1, np.float32)), Tensor(np.zeros((4, 1), np.int32))
 LABELS = Tensor(np.array([0, 1, 0.5, 1, 0, 0.3, 1, 1, 0, 0, 0.7], np.float32))
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *inputs):
-        return self.function(*inputs)
 
 
 def gradients(function, *inputs):

@@ -15,6 +15,7 @@ import graphc
 import graphc.numpy as gnp
 from graphc import GraphcError, InternalError, Tensor, TraceError, nn, ops
 from graphc.ops.tensor.dtype import BY_NAME
+from tests.cells import Of
 from tests.data.ms_numpy import (
     BINARY,
     CASES,
@@ -171,15 +172,6 @@ def test_sets_and_places_whose_number_depends_on_values():
     assert gnp.argwhere([[1, 0], [0, 2]]).asnumpy().tolist() == [[0, 0], [1, 1]]
     assert gnp.bincount([0, 1, 1, 3, -2]).asnumpy().tolist() == [2, 2, 0, 1]
     assert gnp.bincount([0, 1], minlength=4).asnumpy().tolist() == [1, 1, 0, 0]
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, x):
-        return self.function(x)
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,8 @@ import pytest
 import graphc
 from graphc import Tensor, nn, ops
 from graphc.ops import primitives as P
+from tests.cells import Of
 from tests.data.ms_network import IMAGES, LINES, VOLUMES, array, int32
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *operands):
-        return self.function(*operands)
 
 
 def windows(x, kernel, stride, dilation=(1, 1)):

@@ -14,6 +14,7 @@ import graphc
 from graphc import Tensor, nn, ops
 from graphc.errors import TraceError
 from graphc.ops import primitives
+from tests.cells import Of
 from tests.data import ms_network, torch_network
 from tests.data.ms_network import results, weighted
 
@@ -36,15 +37,6 @@ def compared(got, recorded, dtypes, tolerance):
         if dtypes:
             assert str(y.dtype) == wanted["dtype"]
         np.testing.assert_allclose(y, np.array(wanted["values"]).reshape(y.shape), **tolerance)
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *operands):
-        return self.function(*operands)
 
 
 def check(function, operands, wrt, recorded, dtypes=True, tolerance=CLOSE):

@@ -7,15 +7,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, mutable, nn, ops
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *inputs):
-        return self.function(*inputs)
+from tests.cells import Of
 
 
 def both(function, *arrays):

@@ -6,20 +6,12 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import ArgumentTypeError, ArgumentValueError, Tensor, nn, ops
+from graphc import ArgumentTypeError, ArgumentValueError, Tensor, ops
 from graphc.errors import DTypeError, ShapeError, TraceError
+from tests.cells import Of
 
 HOLES = np.array([[3, 1, np.nan, 2], [5, 4, 4, 6]], np.float32)
 FULL = np.random.default_rng(0).normal(size=(3, 4, 5)).astype(np.float32)
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *inputs):
-        return self.function(*inputs)
 
 
 @pytest.mark.parametrize("name", ["quantile", "nanquantile"])

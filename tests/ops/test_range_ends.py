@@ -7,18 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from graphc import Tensor, nn, ops
+from graphc import Tensor, ops
+from tests.cells import Of
 
 INF, NAN = math.inf, math.nan
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *inputs):
-        return self.function(*inputs)
 
 
 def both(function, *arrays):
@@ -167,7 +159,9 @@ def test_atan2_of_float64_in_every_quarter():
 
 
 def test_an_unknown_reduction_of_processes_is_named():
-    with pytest.raises(ValueError, match="all_reduce: op must be one of sum, prod, max, min, avg, got 'bogus'"):
+    with pytest.raises(
+        ValueError, match="all_reduce: op must be one of 'sum', 'prod', 'max', 'min', 'avg', got 'bogus'"
+    ):
         ops.all_reduce(Tensor([1.0]), "bogus")
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, nn, ops
+from graphc import Tensor, ops
 from graphc.ops import primitives
+from tests.cells import Of
 from tests.data.ms_rare import CASES, function, results
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_rare.json").read_text())
@@ -21,15 +22,6 @@ EAGER = ("WithOverlaps", "MatrixLogarithm")
 
 def test_every_case_is_recorded():
     assert list(RECORDED) == list(CASES)
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *operands):
-        return self.function(*operands)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -6,18 +6,10 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, nn, ops
+from graphc import Tensor, ops
+from tests.cells import Of
 
 DRAWS = np.random.default_rng(5)
-
-
-class Of(nn.Cell):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def construct(self, *operands):
-        return self.function(*operands)
 
 
 def both(function, *arrays):

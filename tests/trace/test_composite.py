@@ -10,6 +10,7 @@ import pytest
 import graphc
 from graphc import Parameter, ParameterTuple, Tensor, nn, ops
 from graphc.passes import run
+from tests.cells import Of
 
 RNG = np.random.default_rng(17)
 A, B = RNG.normal(size=3).astype(np.float32), RNG.normal(size=3).astype(np.float32)
@@ -25,17 +26,6 @@ def close(got: Any, wanted: Any) -> None:
         np.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-5, atol=1e-6)
 
 
-class Both(nn.Cell):
-    """(gradients of `fn` in the cell's own trace)."""
-
-    def __init__(self, transform: Any) -> None:
-        super().__init__()
-        self.transform = transform
-
-    def construct(self, *args: Any) -> Any:
-        return self.transform(*args)
-
-
 def product(x: Tensor, y: Tensor) -> Tensor:
     return x * y * x
 
@@ -43,7 +33,7 @@ def product(x: Tensor, y: Tensor) -> Tensor:
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_gradient_inside_and_outside_a_cell(inside: bool) -> None:
     transform: Any = ops.grad(product, (0, 1))
-    cell = Both(transform) if inside else transform
+    cell = Of(transform) if inside else transform
     close(cell(Tensor(A), Tensor(B)), (2 * A * B, A * A))
 
 
@@ -102,7 +92,7 @@ def test_the_value_is_computed_once() -> None:
         def construct(self, x: Tensor) -> Tensor:
             return ops.exp(x)
 
-    step = graphc.compile(Both(ops.value_and_grad(Net())), Tensor(A))
+    step = graphc.compile(Of(ops.value_and_grad(Net())), Tensor(A))
     assert [n.op.name for n in step.graph].count("Exp") == 1
     close(step(Tensor(A)), (np.exp(A), np.exp(A)))
 
@@ -224,7 +214,7 @@ def test_bprop_replaces_the_gradient() -> None:
     cell = Halved(lambda self, x, y, out, dout: (x * self.k * dout, out + dout))
     close(cell(Tensor(A), Tensor(B)), A * B)
     close(ops.GradOperation(get_all=True)(cell)(Tensor(A), Tensor(B)), (2 * A, A * B + 1))
-    outer = Both(lambda x, y: cell(x * 3, y) * 5)
+    outer = Of(lambda x, y: cell(x * 3, y) * 5)
     close(ops.GradOperation(get_all=True)(outer)(Tensor(A), Tensor(B)), (3 * (3 * A * 2 * 5), 3 * A * B + 5))
 
 
@@ -365,7 +355,7 @@ def test_a_bprop_that_does_not_fit(rule: Any, message: str) -> None:
 
 def test_the_pass_is_seen_in_the_pipeline() -> None:
     cell = Halved(lambda self, x, y, out, dout: (dout, dout))
-    step = graphc.compile(Both(ops.grad(cell)), Tensor(A), Tensor(B))
+    step = graphc.compile(Of(ops.grad(cell)), Tensor(A), Tensor(B))
     graphs = dict(step.passes)
     assert any(n.op.name == "CustomGrad" for n in graphs["trace"])
     assert not any(n.op.name == "CustomGrad" for n in graphs["autodiff"])

@@ -9,7 +9,7 @@ import graphc
 from graphc import Tensor, nn, ops
 from graphc.debug import debug
 from graphc.passes.scans import roll
-from tests.trace.test_scans import Applied
+from tests.cells import Of
 
 rng = np.random.default_rng(3)
 TURNS = 20
@@ -161,7 +161,7 @@ def run(fn, monkeypatch, rolled, **switches):
             patch.setattr(roll, "_pays", lambda graph, loop: False)
         graphc.set_seed(1)
         args = tuple(map(Tensor, (H, X, W)))
-        step = graphc.compile(Applied(lambda *args: ops.value_and_grad(fn, (0, 1, 2))(*args)), *args)
+        step = graphc.compile(Of(lambda *args: ops.value_and_grad(fn, (0, 1, 2))(*args)), *args)
         value, grads = step(*args)
     return step, [y.asnumpy() for y in (value, *grads)]
 
@@ -191,7 +191,7 @@ def test_nodes_do_not_grow_with_turns():
                 h = h + ops.tanh(ops.matmul(h, w)) * (t / turns) - ops.grad(lambda h: (h * h).sum())(h)
             return h.sum()
 
-        return graphc.compile(Applied(lambda *args: ops.grad(fn, (0, 1))(*args)), Tensor(H), Tensor(W)).graph.count()
+        return graphc.compile(Of(lambda *args: ops.grad(fn, (0, 1))(*args)), Tensor(H), Tensor(W)).graph.count()
 
     assert len({loop(turns) for turns in (16, 40)}) == 1
 
@@ -216,7 +216,7 @@ def test_random_numbers_in_turns(monkeypatch):
                 patch.setattr(roll, "_pays", lambda graph, loop: False)
             graphc.set_seed(1)
             net = Dropped().set_train()
-            step = graphc.compile(Applied(lambda *args: ops.value_and_grad(net)(*args)), H, X, W)  # noqa: B023
+            step = graphc.compile(Of(lambda *args: ops.value_and_grad(net)(*args)), H, X, W)  # noqa: B023
             found.append([y.asnumpy() for _ in range(2) for y in step(H, X, W)])
     assert any(n.op.name == "Scan" for n in step.graph)
     for a, b in zip(*found, strict=True):
@@ -232,7 +232,7 @@ def test_large_sums_by_element_stay_one_kernel():
         return y.sum()
 
     small, large = (
-        graphc.compile(Applied(lambda x: ops.grad(fn)(x)), Tensor(np.ones(n, np.float32))) for n in (64, 1 << 15)
+        graphc.compile(Of(lambda x: ops.grad(fn)(x)), Tensor(np.ones(n, np.float32))) for n in (64, 1 << 15)
     )
     assert [any(n.op.name == "Scan" for n in step.graph) for step in (small, large)] == [True, False]
 
@@ -241,5 +241,5 @@ def test_large_sums_by_element_stay_one_kernel():
 def test_functions_that_are_loops(of):
     """Reflections of columns, windows of vectors: no more nodes for more of them."""
     fn = {"geqrf": lambda x: ops.geqrf(x)[0], "convolve": lambda x: graphc.numpy.convolve(x[0], x[1])}[of]
-    steps = [graphc.compile(Applied(ops.grad(lambda x: fn(x).sum())), Tensor(array(n, n))) for n in (12, 24)]
+    steps = [graphc.compile(Of(ops.grad(lambda x: fn(x).sum())), Tensor(array(n, n))) for n in (12, 24)]
     assert len({step.graph.count() for step in steps}) == 1

@@ -13,6 +13,7 @@ from graphc.lower import lower
 from graphc.ops.declared import reference
 from graphc.passes import autodiff
 from graphc.testing import races
+from tests.cells import Of
 
 rng = np.random.default_rng(5)
 W = rng.normal(size=(4, 4)).astype(np.float32) / 2
@@ -68,18 +69,9 @@ def one_by_one(turn, reverse):
     return fn
 
 
-class Applied(nn.Cell):
-    def __init__(self, fn):
-        super().__init__()
-        self.fn = fn
-
-    def construct(self, *args):
-        return self.fn(*args)
-
-
 def compiled(fn, *args, **switches):
     with debug(**switches):
-        step = graphc.compile(Applied(fn), *map(Tensor, args))
+        step = graphc.compile(Of(fn), *map(Tensor, args))
         made = step(*map(Tensor, args))
     return step, [x.asnumpy() for x in (made if isinstance(made, tuple) else (made,))]
 
@@ -119,7 +111,7 @@ def test_nodes_do_not_grow_with_turns():
     sizes = set()
     for turns in (4, 40):
         step = graphc.compile(
-            Applied(gradients(loss(plain, False))), H, rng.normal(size=(turns, 3, 4)).astype(np.float32), W
+            Of(gradients(loss(plain, False))), H, rng.normal(size=(turns, 3, 4)).astype(np.float32), W
         )
         sizes.add((len(step.graph), len(step.source)))
     assert len(sizes) == 1

@@ -8,23 +8,13 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.ops.tensor.tree import flatten
+from tests.cells import Of
 
 RNG = np.random.default_rng(7)
 X, V = (RNG.normal(size=(4, 3)).astype(np.float32) for _ in range(2))
 A = RNG.normal(size=(3, 3)).astype(np.float32)
 pytestmark = pytest.mark.usefixtures("mode_again")
 MODES = pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE], ids=["compiled", "eager"])
-
-
-class Both(nn.Cell):
-    """A function as a Cell, so that everything in it is one graph."""
-
-    def __init__(self, run):
-        super().__init__()
-        self.run = run
-
-    def construct(self, *inputs):
-        return self.run(*inputs)
 
 
 def close(got, wanted, tolerance=2e-5):
@@ -86,7 +76,7 @@ def test_transforms_of_transforms(mode):
         "vmap of vmap": x @ v.T,
         "grad of hessian": np.full(3, 6.0),
     }
-    made = Both(everything)(Tensor(X), Tensor(V))
+    made = Of(everything)(Tensor(X), Tensor(V))
     assert list(made) == list(wanted)
     for name, value in made.items():
         np.testing.assert_allclose(value.asnumpy(), wanted[name], 1e-4, 1e-4, err_msg=name)
@@ -146,7 +136,7 @@ def test_control_flow_under_transforms(function, mode):
         singly = ops.vmap(graphc.grad(lambda r: ops.sum(function(r))))(x)
         return ops.vmap(function)(x), graphc.jvp(ops.vmap(function), x, ops.ones_like(x))[1], along, gradients, singly
 
-    mapped, tangent, along, gradients, singly = Both(everything)(Tensor(X))
+    mapped, tangent, along, gradients, singly = Of(everything)(Tensor(X))
     close(mapped, values, 1e-4)
     close(tangent, slopes, 1e-4)
     close(along, slopes, 1e-4)
@@ -163,7 +153,7 @@ def test_a_way_that_is_the_same_for_all_indices_is_the_only_one_that_runs():
             y = x / 0
         return y
 
-    step = graphc.compile(Both(ops.vmap(function, (0, None))), X, np.array(True))
+    step = graphc.compile(Of(ops.vmap(function, (0, None))), X, np.array(True))
     assert [n.op.name for n in step.graph if n.op.name in ("If", "Select")] == ["If"]
     close(step(X, np.array(True)), X * 2)
 
@@ -210,7 +200,7 @@ def test_second_derivatives_of_a_network_are_differences_of_its_gradients():
 def test_forward_mode_costs_as_much_again_as_the_function():
     net = nn.SequentialCell(*[nn.Dense(8, 8, activation="tanh") for _ in range(4)])
     x = np.ones((2, 8), np.float32)
-    step = graphc.compile(Both(lambda x, v: graphc.jvp(net, x, v)), x, x)
+    step = graphc.compile(Of(lambda x, v: graphc.jvp(net, x, v)), x, x)
     names = [n.op.name for n in step.graph]
     assert (names.count("MatMul"), names.count("Tanh")) == (8, 4)
 

@@ -13,6 +13,7 @@ import io
 import json
 import os
 import stat
+import sys
 import tempfile
 import time
 import warnings
@@ -31,6 +32,8 @@ LIMIT = 512 * 2**20
 _DESCRIPTION = 2**20
 #: Seconds after which a file that is being written is what a killed process has left.
 _ABANDONED = 600
+#: Whose lines a warning does not name: this package, and the compiler that it is a part of.
+_COMPILER = ("graphc_codegen", "graphc")
 
 
 def default_directory() -> Path | None:
@@ -87,7 +90,15 @@ def _read(path: Path, most: int) -> bytes:
 def _warn_once(reason: str) -> None:
     if reason not in ObjectCache._warned:
         ObjectCache._warned.add(reason)
-        warnings.warn(f"object cache not used: {reason}", CacheWarning, stacklevel=5)
+        warnings.warn(f"object cache not used: {reason}", CacheWarning, stacklevel=_level_of_users())
+
+
+def _level_of_users() -> int:
+    """For warnings.warn: how many frames, from the caller's, lie below the line that has called the compiler."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _COMPILER:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class ObjectCache:

@@ -361,7 +361,7 @@ def _twin(kernel: Kernel) -> Callable[..., None]:
         return lambda *arrays: twin(kernel, *arrays)
     if isinstance(kernel, ChainKernel):
         return lambda *arrays: chain_twin(kernel, *arrays)
-    from graphc_codegen.kernels import emitter
+    from graphc_codegen.kernels import emitter  # A step from the object cache needs no emitter.
 
     return lambda *arrays: emitter(kernel).twin(dict(kernel.params), *arrays)
 

@@ -77,7 +77,7 @@ class Executable:
         for group, end in windows(self.program.kernels().values()).items():
             require_window(group, end)
         if self.checked:
-            from graphc_codegen.run.checked import CheckedBound
+            from graphc_codegen.run.checked import CheckedBound  # A step from the object cache needs no emitter.
 
             return CheckedBound(self._rendered, params, consts)
         return NativeBound(self._rendered, self._native(), self._pool(), params, consts, self._cache_dir)
@@ -130,7 +130,7 @@ def compile_program(
         rendered = render(program, target)
         seconds["layout"] = time.perf_counter() - started
         if checked:
-            from graphc_codegen.validate import validate
+            from graphc_codegen.validate import validate  # A step from the object cache needs no emitter.
 
             validate(program)
             return Executable(program, checked, False, seconds, rendered, None, cache_dir)
@@ -159,7 +159,7 @@ def _objects(
     functions: Mapping[str, Imported],
 ) -> tuple[list[bytes], bool]:
     """The object code of a program, and whether it was in the cache."""
-    from graphc_codegen.object_code import cache
+    from graphc_codegen.object_code import cache  # A step from the object cache needs no emitter.
 
     # What a user's function does, its globals and what it calls, is in no key: such programs stay out of the cache.
     store = cache.ObjectCache(cache_dir) if cache_dir is not None and not functions else None
@@ -167,6 +167,7 @@ def _objects(
     objects = store.load(name) if store else None
     hit = objects is not None
     if objects is None:
+        # A step from the object cache needs no emitter.
         from graphc_codegen.object_code.compiling import compile_objects
         from graphc_codegen.validate import validate
 
@@ -182,6 +183,7 @@ def _objects(
 
 def _functions(program: Program, seconds: dict[str, float]) -> Mapping[str, Imported]:
     """The users' functions of a valid program, compiled. Raises CodegenError, KernelError."""
+    # A step from the object cache needs no emitter.
     from graphc_codegen.object_code.user_functions import compile_functions
     from graphc_codegen.validate import validate
 

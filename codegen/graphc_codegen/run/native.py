@@ -267,7 +267,7 @@ class NativeBound(Bound):
         place = int(self._failure[0]) - 1
         for call, first in self._rendered.calls:
             if first == place and may_fail(call.kernel):
-                from graphc_codegen.run.failures import failed
+                from graphc_codegen.run.failures import failed  # A step from the object cache needs no emitter.
 
                 return failed(call, [self._view(self._buffers[b]) for b in call.args])
         return RuntimeError(f"the compiled step returned status {status}")

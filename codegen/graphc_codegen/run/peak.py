@@ -174,7 +174,7 @@ def _native(cache_dir: Path | None) -> Loaded:
     """The loaded functions."""
 
     def make(target: Target) -> list[bytes]:
-        from graphc_codegen.object_code import llvm_modules
+        from graphc_codegen.object_code import llvm_modules  # A step from the object cache needs no emitter.
 
         return [llvm_modules.compile_module(render_peak(target), target)]
 

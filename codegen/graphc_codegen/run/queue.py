@@ -46,6 +46,7 @@ def loop(cache_dir: Path | None) -> Loaded:
     """The loaded loop."""
 
     def make(target: Target) -> list[bytes]:
+        # A step from the object cache needs no emitter.
         from graphc_codegen.object_code import llvm_modules, numba_step
 
         source, support = (template(f"queue.{kind}.j2").render(words=WORDS) for kind in ("py", "ll"))

@@ -192,7 +192,7 @@ def pool_objects(cache_dir: Path | None) -> list[bytes]:
     """The object code of the pool."""
 
     def make(target: Target) -> list[bytes]:
-        from graphc_codegen.object_code import llvm_modules
+        from graphc_codegen.object_code import llvm_modules  # A step from the object cache needs no emitter.
 
         return [llvm_modules.compile_module(render_pool(target), target)]
 

@@ -159,7 +159,7 @@ class _Module:
 
     def add(self, name: str, kernel: Kernel, target: Target, elsewhere: Set[str]) -> None:
         """Write a kernel, and stages that are not elsewhere."""
-        from graphc_codegen.kernels.narrow import NarrowWriter
+        from graphc_codegen.kernels.narrow import NarrowWriter  # A step from the object cache needs no emitter.
 
         made = Writer if isinstance(kernel, LoopKernel | ChainKernel) else NarrowWriter
         threads, bfloat16 = kernel.threads, target.bfloat16

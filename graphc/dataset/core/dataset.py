@@ -10,9 +10,10 @@ import numpy as np
 from graphc.dataset import config
 from graphc.dataset.checks import function, names, truth
 from graphc.dataset.core.iterators import DictIterator, TupleIterator
+from graphc.dataset.core.parts import part_sizes
 from graphc.dataset.core.rows import packed
 from graphc.dataset.core.streams import ALL, Run, Stream, fill
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, KindError, user_loc
+from graphc.errors import ArgumentTypeError, DataError, user_loc
 from graphc.frames import clean
 from graphc.instead import instead
 from graphc.suggest import no_attribute
@@ -461,7 +462,7 @@ class Dataset:
         made: set one, else the parts are drawn anew. A source that is shuffled gives other rows to the parts in each pass:
         shuffle after splitting.
         """
-        return self._split(self._sizes(sizes), truth("split", "randomize", randomize))
+        return self._split(part_sizes(sizes, self.get_dataset_size), truth("split", "randomize", randomize))
 
     def _split(self, sizes: list[int], randomize: bool) -> tuple[Dataset, ...]:
         whole = _NODES["shuffle"](self, max(self.get_dataset_size(), 2), False) if randomize else self
@@ -470,37 +471,6 @@ class Dataset:
             before = sum(sizes[:k])
             parts.append((whole.skip(before) if before else whole).take(size))
         return tuple(parts)
-
-    def _sizes(self, sizes: Any) -> list[int]:
-        if not isinstance(sizes, (list, tuple)) or not sizes:
-            raise KindError("split: sizes must be a list of ints or of floats", loc=user_loc())
-        total = self.get_dataset_size()
-        if all(isinstance(s, int) and not isinstance(s, bool) for s in sizes):
-            if min(sizes) <= 0:
-                raise ArgumentValueError(f"split: a size is {min(sizes)}, it must be 1 or more", loc=user_loc())
-            if sum(sizes) != total:
-                raise DataError(
-                    f"split: the sum of sizes is {sum(sizes)}, the data set has {total} rows", loc=user_loc()
-                )
-            return list(sizes)
-        if not all(isinstance(s, float) for s in sizes):
-            raise KindError("split: sizes must be all ints or all floats", loc=user_loc())
-        if min(sizes) <= 0 or max(sizes) > 1 or abs(sum(sizes) - 1) > 1e-9:
-            raise ArgumentValueError(f"split: shares must lie in (0, 1] and sum up to 1, got {sizes}", loc=user_loc())
-        counts = [round(s * total) for s in sizes]
-        if min(counts) == 0:
-            raise DataError(
-                f"split: a share of {sizes[counts.index(0)]} of {total} rows is no row at all", loc=user_loc()
-            )
-        difference = total - sum(counts)
-        for k in range(len(counts)):
-            if difference > 0:
-                counts[k] += difference
-                break
-            if counts[k] + difference > 0:
-                counts[k] += difference
-                break
-        return counts
 
     # ---- for nodes
 

@@ -27,7 +27,7 @@ _ROWS = 256
 
 def save(dataset: Dataset, file_name: str, num_files: int, file_type: str) -> None:
     """Write one pass of a data set."""
-    from graphc.mindrecord.writer import FileWriter
+    from graphc.mindrecord.writer import FileWriter  # Few data sets are written.
 
     only("save", "file_type", file_type, "mindrecord")
     writer = FileWriter(file_name, num_files)
@@ -91,7 +91,7 @@ def _refused(name: str, what: str, number: int) -> DataError:
 
 def to_json(dataset: Dataset, filename: str) -> dict[str, Any]:
     """`graphc.dataset.serialize`."""
-    from graphc.dataset.written import pipelines
+    from graphc.dataset.written import pipelines  # It imports all transforms.
 
     return pipelines.to_json(dataset, filename)
 

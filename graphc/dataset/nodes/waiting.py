@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from graphc.checks import string
 from graphc.dataset import config
 from graphc.dataset.checks import INT32_MAX, function, integer
 from graphc.dataset.core.dataset import Dataset, maker, node
@@ -95,10 +96,7 @@ class SyncWaitDataset(Dataset):
     waits = True
 
     def __init__(self, child: Dataset, condition_name: str, num_batch: int, callback: Any) -> None:
-        if not isinstance(condition_name, str):
-            raise ArgumentTypeError(
-                f"sync_wait: condition_name must be a str, got {type(condition_name).__name__}", loc=user_loc()
-            )
+        string("sync_wait", "condition_name", condition_name)
         if callback is not None:
             function("sync_wait", "callback", callback)
         rows = integer("sync_wait", "num_batch", num_batch, 1, INT32_MAX)
@@ -127,10 +125,7 @@ def update(dataset: Dataset, condition_name: str, num_batch: int | None, data: A
     """sync_update. DataError, a RuntimeError, for a condition that is not there; nothing waits any more then."""
     known = {gate.name: gate for gate in gates(dataset)}
     try:
-        if not isinstance(condition_name, str):
-            raise ArgumentTypeError(
-                f"sync_update: condition_name must be a str, got {type(condition_name).__name__}", loc=user_loc()
-            )
+        string("sync_update", "condition_name", condition_name)
         if condition_name not in known:
             there = ", ".join(map(repr, known)) or "none"
             raise DataError(f"sync_update: there is no condition {condition_name!r}, there are {there}", loc=user_loc())

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphc.arguments import refusal
+from graphc.checks import string
 from graphc.dataset.checks import integer, truth
 from graphc.dataset.orders.mersenne import Mt19937, canonical, integers, shuffled
 from graphc.dataset.shuffle import Shuffle, is_level, of_records_only
@@ -357,10 +358,7 @@ class PKSampler(BuiltinSampler):
                 f"PKSampler: num_class={num_class!r} is not supported, only None", code="GC112", loc=user_loc()
             )
         self.shuffle = truth("PKSampler", "shuffle", shuffle)
-        if not isinstance(class_column, str):
-            raise ArgumentTypeError(
-                f"PKSampler: class_column must be a str, got {type(class_column).__name__}", loc=user_loc()
-            )
+        string("PKSampler", "class_column", class_column)
         self.class_column = class_column
 
     def is_shuffled(self) -> bool:

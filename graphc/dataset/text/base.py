@@ -10,18 +10,11 @@ import numpy as np
 
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.transforms.base import Transform
-from graphc.errors import ArgumentTypeError, DataError, user_loc
+from graphc.errors import DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 #: A token, and the bytes of UTF-8 from and up to which it stands in its text.
 Token = tuple[str, int, int]
-
-
-def word(owner: str, name: str, value: Any) -> str:
-    """A str; ArgumentTypeError for anything else."""
-    if not isinstance(value, str):
-        raise ArgumentTypeError(f"{owner}: {name} must be a str, got {type(value).__name__}", loc=user_loc())
-    return str(value)
 
 
 def lines_of(owner: str, path: str) -> list[str]:

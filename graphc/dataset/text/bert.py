@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import string
 from graphc.dataset.checks import integer, truth
-from graphc.dataset.text.base import TextTransform, Token, Tokenizer, between, placed, size, word
+from graphc.dataset.text.base import TextTransform, Token, Tokenizer, between, placed, size
 from graphc.dataset.text.normal import NormalizeForm, form_of, in_form
 from graphc.dataset.text.unicode import SPACES, Changed, category, folded, in_brackets, of_categories, ranges_of
 from graphc.dataset.text.vocab import Vocab, ids_of
@@ -79,9 +80,9 @@ class _Pieces:
         if vocab is None:
             raise ArgumentValueError(f"{owner}: vocab is None", loc=user_loc())
         self.ids = ids_of(owner, vocab)
-        self.suffix_indicator = word(owner, "suffix_indicator", suffix_indicator)
+        self.suffix_indicator = string(owner, "suffix_indicator", suffix_indicator)
         self.most = integer(owner, "max_bytes_per_token", max_bytes_per_token, 0, 2**32 - 1)
-        self.unknown_token = word(owner, "unknown_token", unknown_token)
+        self.unknown_token = string(owner, "unknown_token", unknown_token)
 
     def of_words(self, words: Sequence[Token]) -> list[Token]:
         """The parts of words that stand at places: those of a text."""

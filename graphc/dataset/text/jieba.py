@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from graphc.checks import member, string
 from graphc.dataset.checks import INT32_MAX, integer, truth
-from graphc.dataset.text.base import Token, Tokenizer, lines_of, places, word
+from graphc.dataset.text.base import Token, Tokenizer, lines_of, places
 from graphc.dataset.text.kinds import JiebaMode
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
@@ -39,18 +40,16 @@ class JiebaTokenizer(Tokenizer):
         self, hmm_path: str, mp_path: str, mode: JiebaMode = JiebaMode.MIX, with_offsets: bool = False
     ) -> None:
         owner = "JiebaTokenizer"
-        if not isinstance(mode, JiebaMode):
-            raise ArgumentTypeError(f"{owner}: mode must be one of JiebaMode, got {mode!r}", loc=user_loc())
+        member(owner, "mode", mode, JiebaMode)
         for name, path in (("hmm_path", hmm_path), ("mp_path", mp_path)):
-            if not os.path.exists(word(owner, name, path)):
+            if not os.path.exists(string(owner, name, path)):
                 raise ArgumentValueError(f"{owner}: {name}: there is no file {path}", loc=user_loc())
         self.mode, self.with_offsets = mode, truth(owner, "with_offsets", with_offsets)
         self._words, self._model = _Words(mp_path), _Model(hmm_path)
 
     def add_word(self, word: str, freq: int | None = None) -> None:
         """Let a word be in the dictionary that occurs freq times; by default, or with 0, as often as one in the middle does."""
-        if not isinstance(word, str):
-            raise ArgumentTypeError(f"add_word: word must be a str, got {type(word).__name__}", loc=user_loc())
+        string("add_word", "word", word)
         if not word:
             raise ArgumentValueError("add_word: word is empty", loc=user_loc())
         self.made_with = None  # It is no longer what its arguments say.

@@ -6,9 +6,9 @@ import re
 from enum import IntEnum
 from typing import Any
 
+from graphc.checks import member
 from graphc.dataset.text.base import EachText
 from graphc.dataset.text.unicode import folded, normalized
-from graphc.errors import ArgumentTypeError, user_loc
 
 
 class NormalizeForm(IntEnum):
@@ -23,9 +23,7 @@ class NormalizeForm(IntEnum):
 
 def form_of(owner: str, name: str, value: Any) -> NormalizeForm:
     """One of NormalizeForm; ArgumentTypeError for anything else."""
-    if not isinstance(value, NormalizeForm):
-        raise ArgumentTypeError(f"{owner}: {name} must be one of NormalizeForm, got {value!r}", loc=user_loc())
-    return value
+    return member(owner, name, value, NormalizeForm)
 
 
 def in_form(form: NormalizeForm, text: str) -> str:

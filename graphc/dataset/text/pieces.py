@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphc.checks import member, string
 from graphc.dataset.checks import integer, names, number
 from graphc.dataset.core.dataset import maker
-from graphc.dataset.text.base import TextTransform, texts, word
+from graphc.dataset.text.base import TextTransform, texts
 from graphc.dataset.text.kinds import SentencePieceModel, SPieceTokenizerOutType
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, MissingPackageError, user_loc
 
@@ -80,7 +81,7 @@ class SentencePieceVocab:
             )
         if not file_path:
             raise ArgumentValueError(f"{owner}: file_path is empty", loc=user_loc())
-        paths = [word(owner, "file_path", path) for path in file_path]
+        paths = [string(owner, "file_path", path) for path in file_path]
         given = _checked(owner, vocab_size, character_coverage, model_type, params)
         return cls._trained(owner, input=paths, **given)
 
@@ -92,7 +93,7 @@ class SentencePieceVocab:
             raise ArgumentTypeError(
                 f"{owner}: vocab must be a SentencePieceVocab, got {type(vocab).__name__}", loc=user_loc()
             )
-        file = Path(word(owner, "path", path)) / word(owner, "filename", filename)
+        file = Path(string(owner, "path", path)) / string(owner, "filename", filename)
         try:
             file.write_bytes(vocab.model)
         except OSError as error:
@@ -113,8 +114,7 @@ class SentencePieceVocab:
 
 def _checked(owner: str, vocab_size: Any, coverage: Any, kind: Any, params: Any) -> dict[str, Any]:
     """The arguments as the library's parameters."""
-    if not isinstance(kind, SentencePieceModel):
-        raise ArgumentTypeError(f"{owner}: model_type must be one of SentencePieceModel, got {kind!r}", loc=user_loc())
+    member(owner, "model_type", kind, SentencePieceModel)
     if not isinstance(params, dict):
         raise ArgumentTypeError(f"{owner}: params must be a dict, got {type(params).__name__}", loc=user_loc())
     twice = [name for name in params if name in _SET]
@@ -153,11 +153,7 @@ class SentencePieceTokenizer(TextTransform):
                 f"SentencePieceTokenizer: mode must be a path or a SentencePieceVocab, got {type(mode).__name__}",
                 loc=user_loc(),
             )
-        if not isinstance(out_type, SPieceTokenizerOutType):
-            raise ArgumentTypeError(
-                f"SentencePieceTokenizer: out_type must be one of SPieceTokenizerOutType, got {out_type!r}",
-                loc=user_loc(),
-            )
+        member("SentencePieceTokenizer", "out_type", out_type, SPieceTokenizerOutType)
         self.out_type = out_type
         self._model = mode.model if isinstance(mode, SentencePieceVocab) else _read(mode)
         self._processor = _processor(self._model)

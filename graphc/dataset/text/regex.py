@@ -7,8 +7,9 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
+from graphc.checks import string
 from graphc.dataset.checks import truth
-from graphc.dataset.text.base import EachText, Token, Tokenizer, between, word
+from graphc.dataset.text.base import EachText, Token, Tokenizer, between
 from graphc.dataset.text.patterns import Pattern, replacement
 from graphc.errors import ArgumentValueError, user_loc
 
@@ -21,7 +22,10 @@ class RegexReplace(EachText):
     """
 
     def __init__(self, pattern: str, replace: str, replace_all: bool = True) -> None:
-        self.pattern, self.replace = word("RegexReplace", "pattern", pattern), word("RegexReplace", "replace", replace)
+        self.pattern, self.replace = (
+            string("RegexReplace", "pattern", pattern),
+            string("RegexReplace", "replace", replace),
+        )
         self.replace_all = truth("RegexReplace", "replace_all", replace_all)
         self._made: tuple[Pattern, Callable[[re.Match[str]], str]] | None = None
 
@@ -49,8 +53,8 @@ class RegexTokenizer(Tokenizer):
     def __init__(self, delim_pattern: str, keep_delim_pattern: str = "", with_offsets: bool = False) -> None:
         if delim_pattern is None:
             raise ArgumentValueError("RegexTokenizer: delim_pattern is None", loc=user_loc())
-        self.delim_pattern = word("RegexTokenizer", "delim_pattern", delim_pattern)
-        self.keep_delim_pattern = word("RegexTokenizer", "keep_delim_pattern", keep_delim_pattern)
+        self.delim_pattern = string("RegexTokenizer", "delim_pattern", delim_pattern)
+        self.keep_delim_pattern = string("RegexTokenizer", "keep_delim_pattern", keep_delim_pattern)
         self.with_offsets = truth("RegexTokenizer", "with_offsets", with_offsets)
         self._made: tuple[Pattern, Pattern] | None = None
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import string
 from graphc.dataset.checks import INT32_MAX, integer, truth
 from graphc.dataset.core.rows import to_array
-from graphc.dataset.text.base import TextTransform, texts, word
+from graphc.dataset.text.base import TextTransform, texts
 from graphc.dataset.transforms.base import Transform
 from graphc.errors import ArgumentValueError, DataError, user_loc
 
@@ -65,7 +66,7 @@ class AddToken(TextTransform):
     axes = (1, 2)
 
     def __init__(self, token: str, begin: bool = True) -> None:
-        self.token, self.begin = word("AddToken", "token", token), truth("AddToken", "begin", begin)
+        self.token, self.begin = string("AddToken", "token", token), truth("AddToken", "begin", begin)
 
     def apply(self, value: Array) -> Array:
         if not self.token:
@@ -111,7 +112,7 @@ class Ngram(TextTransform):
             raise ArgumentValueError(f"Ngram: n must be an int or a list of ints, got {n!r}", loc=user_loc())
         self.n = [integer("Ngram", "n", k, 1) for k in given]
         self.left_pad, self.right_pad = _pad("left_pad", left_pad), _pad("right_pad", right_pad)
-        self.separator = word("Ngram", "separator", separator)
+        self.separator = string("Ngram", "separator", separator)
 
     def apply(self, value: Array) -> Array:
         words, made = value.tolist(), []

@@ -8,8 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from graphc.checks import string
 from graphc.dataset.checks import INT32_MAX, integer, truth
-from graphc.dataset.text.base import TextTransform, lines_of, word
+from graphc.dataset.text.base import TextTransform, lines_of
 from graphc.dataset.text.numbers import atof
 from graphc.errors import ArgumentTypeError, DataError, user_loc
 
@@ -36,7 +37,7 @@ class Vectors:
         Of lines for one word the first counts. DataError for a file that cannot be read, has vectors of different lengths or of
         length 1, or has another name than such files have: *.vec for FastText, glove.6B.*.txt for GloVe.
         """
-        path = word(f"{cls.__name__}.from_file", "file_path", file_path)
+        path = string(f"{cls.__name__}.from_file", "file_path", file_path)
         most = (
             0 if max_vectors is None else integer(f"{cls.__name__}.from_file", "max_vectors", max_vectors, 0, INT32_MAX)
         )

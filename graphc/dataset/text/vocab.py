@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import string
 from graphc.dataset.checks import INT32_MAX, integer, truth
 from graphc.dataset.core.dataset import Dataset, maker
 from graphc.dataset.schema import numpy_dtype
-from graphc.dataset.text.base import TextTransform, lines_of, word
+from graphc.dataset.text.base import TextTransform, lines_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 from graphc.ops.tensor.dtype import int32
 
@@ -63,7 +64,7 @@ class Vocab:
             )
         return cls._of(
             {
-                word("Vocab.from_dict", "a word", token): integer("Vocab.from_dict", "a number", number, 0, INT32_MAX)
+                string("Vocab.from_dict", "a word", token): integer("Vocab.from_dict", "a number", number, 0, INT32_MAX)
                 for token, number in word_dict.items()
             }
         )
@@ -82,7 +83,10 @@ class Vocab:
         DataError for a file that cannot be read, and for a word that is there twice.
         """
         special = _special("from_file", special_tokens)
-        path, mark = word("Vocab.from_file", "file_path", file_path), word("Vocab.from_file", "delimiter", delimiter)
+        path, mark = (
+            string("Vocab.from_file", "file_path", file_path),
+            string("Vocab.from_file", "delimiter", delimiter),
+        )
         most = None if vocab_size is None else integer("Vocab.from_file", "vocab_size", vocab_size, 1)
         words: list[str] = []
         for line in lines_of("Vocab.from_file", path)[:most]:
@@ -138,7 +142,8 @@ class Vocab:
                 f"tokens_to_ids: tokens must be a str, a list or an array, got {type(tokens).__name__}", loc=user_loc()
             )
         found = [
-            ids.get(word("tokens_to_ids", "a token", t), -1) for t in ([listed] if isinstance(listed, str) else listed)
+            ids.get(string("tokens_to_ids", "a token", t), -1)
+            for t in ([listed] if isinstance(listed, str) else listed)
         ]
         return found[0] if len(found) == 1 else found
 
@@ -182,7 +187,7 @@ def _words(owner: str, name: str, value: Any) -> list[str]:
     """A list of different str."""
     if not isinstance(value, list):
         raise ArgumentTypeError(f"Vocab.{owner}: {name} must be a list, got {type(value).__name__}", loc=user_loc())
-    words = [word(f"Vocab.{owner}", name, token) for token in value]
+    words = [string(f"Vocab.{owner}", name, token) for token in value]
     if len(set(words)) < len(words):
         twice = next(w for w, count in Counter(words).items() if count > 1)
         raise ArgumentValueError(f"Vocab.{owner}: {name} has {twice!r} twice", loc=user_loc())
@@ -236,7 +241,7 @@ class Lookup(TextTransform):
 
     def __init__(self, vocab: Vocab, unknown_token: str | None = None, data_type: Any = int32) -> None:
         self.ids = ids_of("Lookup", vocab)
-        self.unknown_token = None if unknown_token is None else word("Lookup", "unknown_token", unknown_token)
+        self.unknown_token = None if unknown_token is None else string("Lookup", "unknown_token", unknown_token)
         self.dtype = numpy_dtype("Lookup", data_type)
         if self.dtype.kind not in "biuf":
             raise ArgumentTypeError(f"Lookup: data_type must be a dtype of numbers, got {data_type!r}", loc=user_loc())

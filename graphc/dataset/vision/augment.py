@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import member
 from graphc.dataset.checks import integer
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.vision.base import SIDE, ByOpenCV, Inter, color_of, resample_of
 from graphc.dataset.vision.policies import SIGNED, AutoAugmentPolicy, changed, magnitudes, pairs
-from graphc.errors import ArgumentTypeError, DataError, user_loc
+from graphc.errors import DataError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -115,10 +116,7 @@ class AutoAugment(_Augment):
         interpolation: Inter = Inter.NEAREST,
         fill_value: Any = 0,
     ) -> None:
-        if not isinstance(policy, AutoAugmentPolicy):
-            raise ArgumentTypeError(
-                f"AutoAugment: policy must be one of AutoAugmentPolicy, got {policy!r}", loc=user_loc()
-            )
+        member("AutoAugment", "policy", policy, AutoAugmentPolicy)
         self.pairs = pairs(policy)
         super().__init__(interpolation, fill_value)
 

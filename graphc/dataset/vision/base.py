@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from graphc.arguments import only, refusal
+from graphc.checks import member
 from graphc.dataset.checks import integer, number
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.transforms.base import Transform
@@ -115,9 +116,7 @@ def size_of(owner: str, size: Any) -> tuple[int, int]:
 
 def interpolation_of(owner: str, value: Any, name: str = "interpolation") -> Inter:
     """One of Inter."""
-    if not isinstance(value, Inter):
-        raise ArgumentTypeError(f"{owner}: {name} must be one of Inter, got {value!r}", loc=user_loc())
-    return value
+    return member(owner, name, value, Inter)
 
 
 def resample_of(owner: str, value: Any, name: str = "resample") -> Inter:
@@ -131,9 +130,7 @@ def resample_of(owner: str, value: Any, name: str = "resample") -> Inter:
 
 def border_of(owner: str, value: Any) -> Border:
     """One of Border."""
-    if not isinstance(value, Border):
-        raise ArgumentTypeError(f"{owner}: padding_mode must be one of Border, got {value!r}", loc=user_loc())
-    return value
+    return member(owner, "padding_mode", value, Border)
 
 
 def color_of(owner: str, value: Any) -> tuple[int, int, int]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import member
 from graphc.dataset.vision.base import ByOpenCV
 from graphc.dataset.vision.blend import gray
-from graphc.errors import ArgumentTypeError, DataError, user_loc
+from graphc.errors import DataError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -46,10 +47,7 @@ class ConvertColor(ByOpenCV):
     """
 
     def __init__(self, convert_mode: ConvertMode) -> None:
-        if not isinstance(convert_mode, ConvertMode):
-            raise ArgumentTypeError(
-                f"ConvertColor: convert_mode must be one of ConvertMode, got {convert_mode!r}", loc=user_loc()
-            )
+        member("ConvertColor", "convert_mode", convert_mode, ConvertMode)
         self.mode = convert_mode
 
     def on_array(self, image: Array) -> Array:

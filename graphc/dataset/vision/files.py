@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import member, string
 from graphc.dataset.checks import integer
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.vision.base import is_pil, pillow
@@ -80,8 +81,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
     those of JPEG and PNG files as their EXIF says. Colours of 16 bits are read by COLOR alone. DataError, a RuntimeError, for
     what is no such file.
     """
-    if not isinstance(mode, ImageReadMode):
-        raise ArgumentTypeError(f"read_image: mode must be one of ImageReadMode, got {mode!r}", loc=user_loc())
+    member("read_image", "mode", mode, ImageReadMode)
     data, module = _bytes("read_image", filename), pillow()
     try:
         with module.open(io.BytesIO(data), formats=_FORMATS) as opened:
@@ -197,8 +197,7 @@ def _given(owner: str, name: str, value: Any) -> Array:
 
 
 def _named(owner: str, filename: Any) -> Path:
-    if not isinstance(filename, str):
-        raise ArgumentTypeError(f"{owner}: filename must be a str, got {type(filename).__name__}", loc=user_loc())
+    string(owner, "filename", filename)
     return Path(filename)
 
 

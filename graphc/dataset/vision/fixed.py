@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import member
 from graphc.dataset.checks import INT32_MAX, integer, number, truth
 from graphc.dataset.vision.affine import inverse_affine
 from graphc.dataset.vision.base import (
@@ -217,10 +218,7 @@ class SlicePatches(ByOpenCV):
             integer("SlicePatches", "num_height", num_height, 1, INT32_MAX),
             integer("SlicePatches", "num_width", num_width, 1, INT32_MAX),
         )
-        if not isinstance(slice_mode, SliceMode):
-            raise ArgumentTypeError(
-                f"SlicePatches: slice_mode must be one of SliceMode, got {slice_mode!r}", loc=user_loc()
-            )
+        member("SlicePatches", "slice_mode", slice_mode, SliceMode)
         self.mode, self.fill_value = slice_mode, integer("SlicePatches", "fill_value", fill_value, 0, 255)
 
     def on_array(self, image: Array) -> Any:

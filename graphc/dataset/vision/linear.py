@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import string
 from graphc.dataset.checks import number
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.transforms.base import Transform
@@ -30,8 +31,7 @@ class NormalizePad(Normalize):
 
     def __init__(self, mean: Any, std: Any, dtype: str = "float32", is_hwc: bool = True) -> None:
         super().__init__(mean, std, is_hwc)
-        if not isinstance(dtype, str):
-            raise ArgumentTypeError(f"NormalizePad: dtype must be a str, got {type(dtype).__name__}", loc=user_loc())
+        string("NormalizePad", "dtype", dtype)
         if dtype not in ("float32", "float16"):
             raise ArgumentValueError(
                 f'NormalizePad: dtype must be "float32" or "float16", got {dtype!r}', loc=user_loc()

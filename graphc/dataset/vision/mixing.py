@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from graphc.arguments import refusal
+from graphc.checks import member
 from graphc.dataset.checks import chance, integer, number, truth
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.transforms.base import Transform
 from graphc.dataset.vision.base import SIDE
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.errors import ArgumentValueError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -48,11 +49,7 @@ class CutMixBatch(Transform):
     """
 
     def __init__(self, image_batch_format: ImageBatchFormat, alpha: float = 1.0, prob: float = 1.0) -> None:
-        if not isinstance(image_batch_format, ImageBatchFormat):
-            raise ArgumentTypeError(
-                f"CutMixBatch: image_batch_format must be one of ImageBatchFormat, got {image_batch_format!r}",
-                loc=user_loc(),
-            )
+        member("CutMixBatch", "image_batch_format", image_batch_format, ImageBatchFormat)
         self.format = image_batch_format
         self.alpha, self.prob = _above_0("CutMixBatch", alpha, SIDE), chance("CutMixBatch", prob)
 

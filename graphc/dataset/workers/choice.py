@@ -38,7 +38,7 @@ def processes_of(
     """Worker processes; None, and it is said why, where the job cannot be sent to one. method: how they begin, by default as
     `config` says; patience: how many seconds a result may take.
     """
-    from graphc.dataset.workers.processes import ProcessWorkers, Unpicklable
+    from graphc.dataset.workers.processes import ProcessWorkers, Unpicklable  # Few data sets have worker processes.
 
     try:
         return ProcessWorkers(job, workers, ahead, run, method, patience)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from graphc import dispatch
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn.cell.structure import Child, Structure
 from graphc.ops.gradients.custom import Hook, HookHandle
@@ -28,8 +29,7 @@ class Hooks(Structure[Child]):
         if not callable(hook):
             raise ArgumentTypeError(f"{kind}: the hook must be a function, got {type(hook).__name__}", loc=user_loc())
         for name, value in (("prepend", prepend), ("with_kwargs", with_kwargs), ("always_call", always_call)):
-            if not isinstance(value, bool):
-                raise ArgumentTypeError(f"{kind}: {name} must be a bool, got {type(value).__name__}", loc=user_loc())
+            boolean(kind, name, value)
         held = self.__dict__.setdefault("_hooks", {}).setdefault(kind, [])
         return HookHandle(held, Registered(hook, with_kwargs, always_call), self._hooks_changed, prepend)
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from graphc import dispatch
 from graphc.arguments import no_effect
+from graphc.checks import boolean, exact_int
 from graphc.context import parallel_settings
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn.cell.structure import Child, Structure
@@ -76,8 +77,7 @@ class Marks(Structure[Child]):
 
     @bprop_debug.setter
     def bprop_debug(self, value: bool) -> None:
-        if not isinstance(value, bool):
-            raise ArgumentTypeError(f"bprop_debug must be a bool, got {type(value).__name__}", loc=user_loc())
+        boolean("", "bprop_debug", value)
         self.__dict__["_bprop_debug"] = value
         no_effect("Cell", "bprop_debug", "in PYNATIVE_MODE a bprop of your own is called by Python")
 
@@ -110,8 +110,7 @@ class Marks(Structure[Child]):
         self._note_place("pipeline_segment", value)
 
     def _note_place(self, name: str, value: Any) -> None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ArgumentTypeError(f"{name} must be an int, got {type(value).__name__}", loc=user_loc())
+        exact_int("", name, value)
         if value < 0:
             raise ArgumentValueError(f"{name} must be at least 0, got {value}", loc=user_loc())
         self.__dict__[f"_{name}"] = value

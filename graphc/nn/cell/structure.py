@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Self, TypeVar, cast
 
 from graphc import dispatch
+from graphc.checks import string
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 
@@ -67,11 +68,10 @@ class Structure(Generic[Child]):
     def _free_name(self, kind: str, name: Any) -> str:
         """The name, if it can be one and is not taken."""
         owner = type(self).__name__
-        if not isinstance(name, str):
-            raise ArgumentTypeError(f"{owner}: the name of a {kind} must be a string, got {name!r}", loc=user_loc())
-        if not name or "." in name:
-            raise NameTakenError(f"{owner}: {name!r} cannot name a {kind}", loc=user_loc(), help="use an identifier")
-        return name
+        given = string(owner, f"the name of a {kind}", name)
+        if not given or "." in given:
+            raise NameTakenError(f"{owner}: {given!r} cannot name a {kind}", loc=user_loc(), help="use an identifier")
+        return given
 
     def insert_child_to_cell(self, child_name: str, child_cell: Any) -> None:
         """Add a child under a name that need not be an identifier, or put another one in its place; None changes nothing. Its

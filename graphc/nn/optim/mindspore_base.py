@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from graphc import ops
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.checks import boolean
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.primitives import AssignAdd
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 from graphc.ops.tensor.tensor import Tensor
@@ -53,8 +54,7 @@ class MindSporeBase:
 
     @unique.setter
     def unique(self, value: bool) -> None:
-        if not isinstance(value, bool):
-            raise ArgumentTypeError(f"unique must be a bool, got {type(value).__name__}", loc=user_loc())
+        boolean("", "unique", value)
         self._unique = value
 
     @property

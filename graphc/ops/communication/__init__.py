@@ -10,10 +10,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.communication import lists, objects, peers, returned, tensors
 from graphc.ops.communication.checks import CommHandle as CommHandle
-from graphc.ops.communication.checks import flag
 from graphc.ops.communication.groups import (
     destroy_process_group,
     get_backend,
@@ -67,7 +67,7 @@ def set_comm_ops_inplace(is_enable: bool, func_list: Sequence[str] | None = None
 
     Those that have one form alone are refused then. Raises ArgumentTypeError, and ArgumentValueError for an unknown name.
     """
-    flag("set_comm_ops_inplace", "is_enable", is_enable)
+    boolean("set_comm_ops_inplace", "is_enable", is_enable)
     names = list(_in_place) if func_list is None else func_list
     if not isinstance(names, (list, tuple)):
         raise ArgumentTypeError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch, processes
+from graphc.checks import exact_int, one_of, string
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, TraceError, user_loc
 from graphc.ir import TensorType
 from graphc.ops.functional.index import write
@@ -93,16 +94,12 @@ def member(owner: str, group: Any) -> Group:
 
 def name_of(owner: str, group: Any) -> str:
     """The name of a group; None: that of all processes. ArgumentTypeError."""
-    if group is None:
-        return WORLD
-    if not isinstance(group, str):
-        raise ArgumentTypeError(f"{owner}: group must be a string, got {type(group).__name__}", loc=user_loc())
-    return group
+    return WORLD if group is None else string(owner, "group", group)
 
 
 def place(owner: str, name: str, found: Group, rank: Any) -> int:
     """The number in a group of a process, which is given by its number among all. ArgumentTypeError, ArgumentValueError."""
-    whole(owner, name, rank)
+    exact_int(owner, name, rank)
     if rank not in found.ranks:
         known = ", ".join(map(str, found.ranks))
         raise ArgumentValueError(
@@ -111,13 +108,6 @@ def place(owner: str, name: str, found: Group, rank: Any) -> int:
             help="ranks are those among all processes" if found.name != WORLD else None,
         )
     return found.ranks.index(rank)
-
-
-def whole(owner: str, name: str, value: Any) -> int:
-    """An int. ArgumentTypeError."""
-    if type(value) is not int:
-        raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
-    return value
 
 
 def tensor_of(owner: str, name: str, x: Any) -> Tensor:
@@ -156,23 +146,13 @@ def of_type(owner: str, name: str, x: Tensor, wanted: TensorType) -> None:
         raise ShapeError(f"{owner}: {name} is {x.tensor_type}, expected {wanted}", loc=user_loc())
 
 
-def flag(owner: str, name: str, value: Any) -> bool:
-    """A bool. ArgumentTypeError."""
-    if not isinstance(value, bool):
-        raise ArgumentTypeError(f"{owner}: {name} must be a bool, got {type(value).__name__}", loc=user_loc())
-    return value
-
-
 def reduction(owner: str, op: Any, x: Tensor, known: tuple[str, ...] = REDUCTIONS) -> str:
     """How x is reduced. ArgumentTypeError, ArgumentValueError; DTypeError for what cannot be."""
-    if not isinstance(op, str):
-        raise ArgumentTypeError(f"{owner}: op must be a string, got {type(op).__name__}", loc=user_loc())
-    if op not in known:
-        raise ArgumentValueError(f"{owner}: op must be one of {', '.join(known)}, got {op!r}", loc=user_loc())
-    if x.tensor_type.dtype == "bool" or (x.tensor_type.is_complex and op not in ("sum", "avg")):
-        what = "numbers" if x.tensor_type.dtype == "bool" else f"real numbers for op={op!r}"
+    reduced = one_of(owner, "op", string(owner, "op", op), known)
+    if x.tensor_type.dtype == "bool" or (x.tensor_type.is_complex and reduced not in ("sum", "avg")):
+        what = "numbers" if x.tensor_type.dtype == "bool" else f"real numbers for op={reduced!r}"
         raise DTypeError(f"{owner}: the tensor is {x.tensor_type}, expected {what}", loc=user_loc())
-    return op
+    return reduced
 
 
 def splits(owner: str, name: str, given: Any, length: int, count: int) -> list[int]:

@@ -7,8 +7,9 @@ from typing import Any
 
 from graphc import processes
 from graphc.arguments import no_effect, only
+from graphc.checks import exact_int
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.ops.communication.checks import name_of, whole
+from graphc.ops.communication.checks import name_of
 from graphc.processes import WORLD
 
 #: Whether `init_process_group` has been called, and not `destroy_process_group` after it; None: neither.
@@ -96,7 +97,7 @@ def new_group(
     processes.start()
     if ranks is None:
         return WORLD
-    members = tuple(sorted(whole("new_group", "a rank", each) for each in ranks))
+    members = tuple(sorted(exact_int("new_group", "a rank", each) for each in ranks))
     made = f"ranks_{'_'.join(map(str, members))}"
     if made not in _made:
         processes.create_group(made, members)
@@ -126,7 +127,7 @@ def get_global_rank(group: str | None, group_rank: int) -> int:
     """The number among all processes of a group's process."""
     owner = "get_global_rank"
     ranks = _ranks(name_of(owner, group))
-    if whole(owner, "group_rank", group_rank) not in range(len(ranks)):
+    if exact_int(owner, "group_rank", group_rank) not in range(len(ranks)):
         raise ArgumentValueError(f"{owner}: there is no rank {group_rank} in a group of {len(ranks)}", loc=user_loc())
     return ranks[group_rank]
 
@@ -135,7 +136,7 @@ def get_group_rank(group: str | None, global_rank: int) -> int:
     """The number in a group of a process."""
     owner = "get_group_rank"
     ranks = _ranks(name_of(owner, group))
-    if whole(owner, "global_rank", global_rank) not in ranks:
+    if exact_int(owner, "global_rank", global_rank) not in ranks:
         known = ", ".join(map(str, ranks))
         raise ArgumentValueError(f"{owner}: there is no rank {global_rank}, only {known}", loc=user_loc())
     return ranks.index(global_rank)

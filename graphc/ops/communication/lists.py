@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from graphc.checks import boolean
 from graphc.ir import TensorType
 from graphc.ops.communication.checks import (
     CommHandle,
     Room,
     eager,
-    flag,
     flat,
     member,
     of_type,
@@ -30,7 +30,7 @@ def all_gather(
     x = tensor_of(owner, "tensor", tensor)
     found = member(owner, group)
     outs = tensors_of(owner, "tensor_list", tensor_list, found.size)
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     of_type(owner, "tensor", x, outs[found.rank].tensor_type)
     alike = all(out.tensor_type == x.tensor_type for out in outs)
     rooms = [Room(out) for out in outs]
@@ -51,7 +51,7 @@ def gather(
     x = tensor_of(owner, "tensor", tensor)
     found = member(owner, group)
     root = place(owner, "dst", found, dst)
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     rooms = []
     received: list[Array | None] = [None] * found.size
     if found.rank == root:
@@ -75,7 +75,7 @@ def scatter(
     out = tensor_of(owner, "tensor", tensor)
     found = member(owner, group)
     root = place(owner, "src", found, src)
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     sent: list[Array | None] = [None] * found.size
     if found.rank == root:
         given = tensors_of(owner, "scatter_list", scatter_list, found.size, out.tensor_type)
@@ -100,7 +100,7 @@ def reduce_scatter(
     found = member(owner, group)
     given = tensors_of(owner, "input_list", input_list, found.size)
     reduction(owner, op, out)
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     of_type(owner, "output", out, given[found.rank].tensor_type)
     said = f"{owner} of {', '.join(str(x.tensor_type) for x in given)}, op={op!r}"
     return reduced(found, said, [flat(x) for x in given], out, op, async_op)
@@ -117,7 +117,7 @@ def all_to_all(
     found = member(owner, group)
     given = tensors_of(owner, "input_tensor_list", input_tensor_list, found.size)
     outs = tensors_of(owner, "output_tensor_list", output_tensor_list, found.size)
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     dtype = given[0].tensor_type.dtype
     of_type(owner, "output_tensor_list[0]", outs[0], TensorType(dtype, outs[0].shape))
     rooms = [Room(out) for out in outs]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.communication.checks import CommHandle, Room, flat, is_traced, member, place, tensor_of, whole
+from graphc.ops.communication.checks import CommHandle, Room, flat, is_traced, member, place, tensor_of
 from graphc.ops.functional import collective
 from graphc.ops.functional.index import write
 from graphc.ops.tensor.tensor import Tensor
@@ -50,10 +51,10 @@ class P2POp:
         name = op if isinstance(op, str) else getattr(op, "__name__", None)
         if name not in ("isend", "irecv"):
             raise ArgumentTypeError(f"P2POp: op must be isend or irecv, got {op!r}", loc=user_loc())
-        if whole("P2POp", "tag", tag) != 0:
+        if exact_int("P2POp", "tag", tag) != 0:
             raise ArgumentValueError(f"P2POp: tag={tag} is not supported, only 0", code="GC112", loc=user_loc())
         self.op, self.tensor = op, tensor_of("P2POp", "tensor", tensor)
-        self.peer, self.group, self.tag = whole("P2POp", "peer", peer), group, tag
+        self.peer, self.group, self.tag = exact_int("P2POp", "peer", peer), group, tag
         #: Whether the tensor is sent, not received.
         self.is_sent = name == "isend"
 
@@ -112,7 +113,7 @@ def peer_of(owner: str, name: str, rank: Any, group: Any, tag: Any, alone: bool)
     peer = place(owner, name, found, rank)
     if peer == found.rank and (found.talk is None or not alone):
         raise ArgumentValueError(f"{owner}: {name}={rank} is this process itself", loc=user_loc())
-    if not 0 <= whole(owner, "tag", tag) < 1 << 15:
+    if not 0 <= exact_int(owner, "tag", tag) < 1 << 15:
         raise ArgumentValueError(f"{owner}: tag must be from 0 to 32767, got {tag}", loc=user_loc())
     return found, peer
 

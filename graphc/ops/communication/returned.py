@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir import TensorType
 from graphc.ops.communication import lists, nodes, peers, tensors
-from graphc.ops.communication.checks import CommHandle, flag, is_traced, member, place, reduction, tensor_of
+from graphc.ops.communication.checks import CommHandle, is_traced, member, place, reduction, tensor_of
 from graphc.ops.tensor.tensor import Tensor, require_array
 
 Returned = tuple[Tensor, CommHandle | None]
@@ -138,7 +139,7 @@ def _copy(x: Tensor) -> Tensor:
 
 
 def _done(owner: str, async_op: Any) -> CommHandle | None:
-    return CommHandle() if flag(owner, "async_op", async_op) else None
+    return CommHandle() if boolean(owner, "async_op", async_op) else None
 
 
 def _shape(owner: str, given: Any) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir import TensorType
 from graphc.ops.communication import nodes
@@ -20,7 +21,6 @@ from graphc.ops.communication.checks import (
     Room,
     cut,
     eager,
-    flag,
     flat,
     is_traced,
     member,
@@ -42,7 +42,7 @@ def barrier(group: str | None = None, async_op: bool = False, device_ids: Any = 
     """Wait until every process of a group has come here. device_ids has no meaning here."""
     eager("barrier", "collectives of a step wait for each other")
     found = member("barrier", group)
-    return run(found, "barrier", moves.barrier, flag("barrier", "async_op", async_op))
+    return run(found, "barrier", moves.barrier, boolean("barrier", "async_op", async_op))
 
 
 def all_reduce(
@@ -54,7 +54,7 @@ def all_reduce(
     x = tensor_of("all_reduce", "tensor", tensor)
     found = member("all_reduce", group)
     reduction("all_reduce", op, x)
-    flag("all_reduce", "async_op", async_op)
+    boolean("all_reduce", "async_op", async_op)
     if is_traced():
         return nodes.into(x, nodes.all_reduce(x, op, found.name), async_op)
     said = f"all_reduce of {x.tensor_type}, op={op!r}"
@@ -69,7 +69,7 @@ def reduce(
     found = member("reduce", group)
     root = place("reduce", "dst", found, dst)
     reduction("reduce", op, x)
-    flag("reduce", "async_op", async_op)
+    boolean("reduce", "async_op", async_op)
     if is_traced():
         made = nodes.reduce(x, root, op, found.name)
         return nodes.into(x, made if found.rank == root else x, async_op)
@@ -82,7 +82,7 @@ def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool
     x = tensor_of("broadcast", "tensor", tensor)
     found = member("broadcast", group)
     root = place("broadcast", "src", found, src)
-    flag("broadcast", "async_op", async_op)
+    boolean("broadcast", "async_op", async_op)
     if is_traced():
         return nodes.into(x, nodes.broadcast(x, root, found.name), async_op)
     said = f"broadcast of {x.tensor_type} from rank {src}"
@@ -96,7 +96,7 @@ def all_gather_into_tensor(
     owner = "all_gather_into_tensor"
     x, out = tensor_of(owner, "input_tensor", input_tensor), tensor_of(owner, "output_tensor", output_tensor)
     found = member(owner, group)
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     of_type(owner, "output_tensor", out, joined(x, found.size))
     if is_traced():
         return nodes.into(out, nodes.all_gather(x, found.name), async_op)
@@ -115,7 +115,7 @@ def all_gather_into_tensor_uneven(
     eager(owner, _USE)
     x, out = tensor_of(owner, "input", input), tensor_of(owner, "output", output)
     found = member(owner, group)
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     row = _rows(owner, "output", out)
     sizes = splits(owner, "output_split_sizes", output_split_sizes, out.shape[0], found.size)
     of_type(owner, "input", x, TensorType(out.tensor_type.dtype, (sizes[found.rank], *out.shape[1:])))
@@ -139,7 +139,7 @@ def gather_into_tensor(
     x, out = tensor_of(owner, "input_tensor", input_tensor), tensor_of(owner, "output_tensor", output_tensor)
     found = member(owner, group)
     root = place(owner, "dst", found, dst)
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     sent: list[Array | None] = [None] * found.size
     sent[root] = flat(x)
     received: list[Array | None] = [None] * found.size
@@ -160,7 +160,7 @@ def scatter_tensor(
     x, out = tensor_of(owner, "input_tensor", input_tensor), tensor_of(owner, "output_tensor", output_tensor)
     found = member(owner, group)
     root = place(owner, "src", found, src)
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     sent: list[Array | None] = [None] * found.size
     if found.rank == root:
         of_type(owner, "output_tensor", out, part_of(owner, x, found.size))
@@ -179,7 +179,7 @@ def reduce_scatter_tensor(
     x, out = tensor_of(owner, "input", input), tensor_of(owner, "output", output)
     found = member(owner, group)
     reduction(owner, op, x)
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     of_type(owner, "output", out, part_of(owner, x, found.size))
     if is_traced():
         return nodes.into(out, nodes.reduce_scatter(x, op, found.name), async_op)
@@ -201,7 +201,7 @@ def reduce_scatter_tensor_uneven(
     x, out = tensor_of(owner, "input", input), tensor_of(owner, "output", output)
     found = member(owner, group)
     reduction(owner, op, x, ("sum", "min", "max", "avg"))
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     row = _rows(owner, "input", x)
     sizes = splits(owner, "input_split_sizes", input_split_sizes, x.shape[0], found.size)
     of_type(owner, "output", out, TensorType(x.tensor_type.dtype, (sizes[found.rank], *x.shape[1:])))
@@ -223,7 +223,7 @@ def all_to_all_single(
     owner = "all_to_all_single"
     x, out = tensor_of(owner, "input", input), tensor_of(owner, "output", output)
     found = member(owner, group)
-    flag(owner, "async_op", async_op)
+    boolean(owner, "async_op", async_op)
     sent, received = _rows(owner, "input", x), _rows(owner, "output", out)
     to = splits(owner, "input_split_sizes", input_split_sizes, x.shape[0], found.size)
     back = splits(owner, "output_split_sizes", output_split_sizes, out.shape[0], found.size)

@@ -28,7 +28,6 @@ from graphc.ops.declared.control import differentiable, subgraph
 #: Places for states: a power of two, as many as LIMIT bytes hold, but at least FEWEST and at most MOST.
 FEWEST, MOST, LIMIT = 4, 32, 2**22
 
-_INT = TensorType("int32", ())
 _HALVES = ("float16", "bfloat16")
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.core import Extents, cast_to
 from graphc.ops.functional.elements import elements_at
@@ -52,8 +53,7 @@ def adaptive_max(
     """Maxima of parts of the last axes, with return_indices also their places in these axes flattened; the first of equal
     ones.
     """
-    if not isinstance(return_indices, bool):
-        raise ArgumentTypeError(f"return_indices must be a bool, got {type(return_indices).__name__}", loc=user_loc())
+    boolean("", "return_indices", return_indices)
     if not return_indices:
         return adaptive(x, sizes, reduce_max)
     first = x.ndim - len(sizes)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from graphc.arguments import only, refusal
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.activation import softmax
 from graphc.ops.functional.core import Operand, cast
@@ -47,8 +48,7 @@ class Attention:
         """ArgumentTypeError or ArgumentValueError for values that mean nothing."""
         for name in ("head_num", "pre_tokens", "next_tokens", "mode"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise ArgumentTypeError(f"{_NAME}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
+            exact_int(_NAME, name, value)
         if self.head_num < 1:
             _wrong(f"head_num must be at least 1, got {self.head_num}")
         if not 0 < self.keep_prob <= 1:

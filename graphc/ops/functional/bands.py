@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from graphc.checks import one_of
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.kinds import KNOWN
 from graphc.ops.declared.rules import Array
@@ -52,8 +53,7 @@ def _lengths(owner: str, low: int, high: int, rows: int, columns: int) -> None:
 
 def _aligned(owner: str, align: Align, d: int, length: int, longest: int) -> int:
     """Where in its row of `longest` places a diagonal begins."""
-    if align not in _ALIGNS:
-        raise ArgumentValueError(f"{owner}: align must be one of {', '.join(_ALIGNS)}, got {align!r}", loc=user_loc())
+    one_of(owner, "align", align, _ALIGNS)
     above, below = align.split("_")
     return longest - length if (above if d >= 0 else below) == "RIGHT" else 0
 

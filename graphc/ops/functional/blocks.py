@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.core import Extents, Ints
 from graphc.ops.functional.dynamic import known_values
@@ -28,8 +29,7 @@ _FEW_TAPS = 9
 
 def _check_block(owner: str, x: Tensor, size: Any, *, spread: bool) -> None:
     """Whether channels (to be spread), or rows and columns, divide into blocks of size x size pixels: else ShapeError."""
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
-        raise ArgumentTypeError(f"{owner}: the size of a block must be an int, got {size!r}", loc=user_loc())
+    integer(owner, "the size of a block", size)
     if size < 1:
         raise ArgumentValueError(f"{owner}: the size of a block must be at least 1, got {size}", loc=user_loc())
     if x.ndim < 3 or (x.shape[-3] % size**2 if spread else x.shape[-2] % size or x.shape[-1] % size):
@@ -265,8 +265,7 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     """The channels of each of the groups of [N, C, ...], one of each group in turn (Zhang et al., 2018; MindSpore:
     ops.channel_shuffle).
     """
-    if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)):
-        raise ArgumentTypeError(f"channel_shuffle: groups must be an int, got {type(groups).__name__}", loc=user_loc())
+    integer("channel_shuffle", "groups", groups)
     if x.ndim < 3 or groups < 1 or x.shape[1] % groups:
         raise ArgumentValueError(
             f"channel_shuffle: {groups} groups do not divide the channels of {x.tensor_type}", loc=user_loc()

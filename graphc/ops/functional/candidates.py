@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.checks import boolean, exact_int
+from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import floor_div
 from graphc.ops.functional.control import while_loop
 from graphc.ops.functional.core import cast, cast_to
@@ -20,7 +21,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.random import uniform_from
 from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.require import outside_steps
-from graphc.ops.functional.sampling import count_of, multinomial
+from graphc.ops.functional.sampling import multinomial
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.seed import drawing, generator
 from graphc.ops.tensor.tensor import Tensor, require_array
@@ -34,7 +35,7 @@ def choice_with_mask(input_x: Tensor, count: int = 256, seed: int | None = None)
 
     input_x: bool, 1 to 5 axes. Raises DTypeError, ShapeError, ArgumentTypeError, ArgumentValueError.
     """
-    wanted = count_of("choice_with_mask", "count", count)
+    wanted = exact_int("choice_with_mask", "count", count, 1)
     if input_x.tensor_type.dtype != "bool":
         raise DTypeError(f"choice_with_mask: input_x is {input_x.tensor_type}, expected bool", loc=user_loc())
     if not 1 <= input_x.ndim <= 5 or input_x.size == 0:
@@ -74,8 +75,7 @@ def multinomial_with_replacement(
 def pair_of_seeds(seed: int, offset: int) -> int | None:
     """One number for a seed and an offset; None for -1 and 0, and for 0 and 0."""
     for value in (seed, offset):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ArgumentTypeError(f"a seed must be an int, got {type(value).__name__}", loc=user_loc())
+        exact_int("", "a seed", value)
     return None if offset == 0 and seed in (-1, 0) else seed + (offset << 32)
 
 
@@ -114,9 +114,8 @@ def _candidates(owner: str, true: Tensor, weights: Any, count: int, unique: bool
 def _checked(owner: str, true: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int) -> None:
     counts = {"num_true": num_true, "num_sampled": num_sampled, "range_max": range_max}
     for name, value in counts.items():
-        count_of(owner, name, value)
-    if not isinstance(unique, bool):
-        raise ArgumentTypeError(f"{owner}: unique must be a bool, got {type(unique).__name__}", loc=user_loc())
+        exact_int(owner, name, value, 1)
+    boolean(owner, "unique", unique)
     if true.tensor_type.dtype not in ("int32", "int64"):
         raise DTypeError(f"{owner}: true_classes are {true.tensor_type}, expected int32 or int64", loc=user_loc())
     if true.ndim != 2 or true.shape[1] != num_true:

@@ -7,8 +7,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from graphc import dispatch, processes
+from graphc.checks import exact_int
 from graphc.context import ParallelMode, parallel_settings
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, TraceError, user_loc
+from graphc.errors import ArgumentValueError, ShapeError, TraceError, user_loc
 from graphc.ir import Graph, Value
 from graphc.ops.declared.collective import REDUCTIONS, WORLD
 from graphc.ops.functional.core import cast
@@ -76,8 +77,7 @@ def all_to_all(tensor: Tensor, split_dim: int = 0, concat_dim: int = 0, group: s
     x = as_tensor(tensor, "all_to_all: tensor")
     axes = []
     for name, axis in (("split_dim", split_dim), ("concat_dim", concat_dim)):
-        if type(axis) is not int:
-            raise ArgumentTypeError(f"all_to_all: {name} must be an int, got {axis!r}", loc=user_loc())
+        exact_int("all_to_all", name, axis)
         if not -x.ndim <= axis < x.ndim:
             raise ArgumentValueError(f"all_to_all: {x.tensor_type} has no axis {name}={axis}", loc=user_loc())
         axes.append(axis % x.ndim)
@@ -122,8 +122,7 @@ def _terms(owner: str, name: str, peer: Any, tag: Any, group: str | None) -> dic
     group = WORLD if group is None else group
     size = processes.size(group)
     for what, value in ((name, peer), ("tag", tag)):
-        if type(value) is not int:
-            raise ArgumentTypeError(f"{owner}: {what} must be an int, got {type(value).__name__}", loc=user_loc())
+        exact_int(owner, what, value)
     if peer not in range(size):
         raise ArgumentValueError(f"{owner}: there is no rank {peer} in a group of {size}", loc=user_loc())
     if peer == processes.rank(group):

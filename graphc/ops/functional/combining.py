@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.declared.shape import check_axis
@@ -40,8 +41,7 @@ def cartesian_prod(*inputs: Tensor) -> Tensor:
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """[count, r]: every choice of r elements of a vector in its order; with_replacement: also the same one again."""
-    if isinstance(r, bool) or not isinstance(r, int):
-        raise ArgumentTypeError(f"combinations: r must be an int, got {type(r).__name__}", loc=user_loc())
+    exact_int("combinations", "r", r)
     if r < 0:
         raise ArgumentValueError(f"combinations: r must be at least 0, got {r}", loc=user_loc())
     chosen = itertools.combinations_with_replacement if with_replacement else itertools.combinations

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.core import Ints, call
@@ -114,8 +115,7 @@ def conv2d(
         pads = [p for ends in both_ends("conv2d", "padding", padding, 2) for p in ends]
     elif pad_mode != "valid":
         raise ArgumentValueError(f"conv2d: pad_mode must be 'valid', 'same' or 'pad', got {pad_mode!r}", loc=user_loc())
-    if isinstance(groups, bool) or not isinstance(groups, int):
-        raise ArgumentTypeError(f"conv2d: groups must be an int, got {type(groups).__name__}", loc=user_loc())
+    exact_int("conv2d", "groups", groups)
     y = convolution(input, weight, pads, strides, dilations, groups)
     return y if bias is None else bias_add(y, bias)
 

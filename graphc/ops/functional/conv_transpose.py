@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.checks import exact_int
+from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.blocks import apart
 from graphc.ops.functional.core import Ints, call
@@ -38,8 +39,7 @@ def conv2d_transpose(
 
 def _fitting(owner: str, x: Tensor, weight: Tensor, groups: Any, axes: int) -> tuple[Tensor, Tensor]:
     x, weight = as_tensor(x, f"{owner}: input"), as_tensor(weight, f"{owner}: weight")
-    if isinstance(groups, bool) or not isinstance(groups, int):
-        raise ArgumentTypeError(f"{owner}: groups must be an int, got {type(groups).__name__}", loc=user_loc())
+    exact_int(owner, "groups", groups)
     rank = axes + 2
     if x.ndim != rank or weight.ndim != rank or groups < 1 or x.shape[1] != weight.shape[0] or x.shape[1] % groups:
         raise ShapeError(

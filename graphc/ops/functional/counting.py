@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div, truncate_div
 from graphc.ops.functional.bounds import as_index
@@ -76,10 +77,7 @@ def _narrow(x: Tensor) -> bool:
 
 
 def _bins(owner: str, bins: Any) -> None:
-    if isinstance(bins, bool) or not isinstance(bins, int):
-        raise ArgumentTypeError(
-            f"{owner}: the number of bins must be an int, got {type(bins).__name__}", loc=user_loc()
-        )
+    exact_int(owner, "the number of bins", bins)
     if bins < 1:
         raise ArgumentValueError(f"{owner}: the number of bins must be at least 1, got {bins}", loc=user_loc())
 
@@ -123,8 +121,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if input.ndim != 1 or (weights is not None and weights.shape != input.shape):
         given = "" if weights is None else f", weights are {weights.tensor_type}"
         raise ShapeError(f"bincount: input is {input.tensor_type}{given}, expected one axis", loc=user_loc())
-    if isinstance(minlength, bool) or not isinstance(minlength, int):
-        raise ArgumentTypeError(f"bincount: minlength must be an int, got {type(minlength).__name__}", loc=user_loc())
+    exact_int("bincount", "minlength", minlength)
     array = known_values("bincount", input)
     if minlength < 0 or (array.size and array.min() < 0):
         raise ArgumentValueError("bincount: input and minlength must not be negative", loc=user_loc())

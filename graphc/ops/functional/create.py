@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
+from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.core import Number, Operand, Real, Shape, bound_in, call, cast, in_range, is_number, pythons
 from graphc.ops.functional.fitting import require_at_least
@@ -97,8 +98,7 @@ def _number(owner: str, x: Any) -> Any:
 
 def _require_count(owner: str, name: str, value: Any) -> None:
     """ArgumentTypeError, or ArgumentValueError, unless a value is a number of things."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
+    integer(owner, name, value)
     if value < 0:
         raise ArgumentValueError(f"{owner}: {name} must be at least 0, got {value}", loc=user_loc())
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.functional.arithmetic import div
@@ -197,8 +198,7 @@ def ctc_greedy_decoder(
     Returns (int64[count, 2]: sequence and position, int64[count]: classes, int64[2]: sequences and the most classes of one,
     [N, 1]: minus the sum of the largest inputs). Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError.
     """
-    if not isinstance(merge_repeated, bool):
-        raise ArgumentTypeError("ctc_greedy_decoder: merge_repeated must be a bool", loc=user_loc())
+    boolean("ctc_greedy_decoder", "merge_repeated", merge_repeated)
     if inputs.tensor_type.dtype not in ("float32", "float64"):
         raise DTypeError(
             f"ctc_greedy_decoder: the inputs are {inputs.tensor_type}, expected float32 or float64", loc=user_loc()

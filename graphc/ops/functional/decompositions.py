@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from graphc.arguments import refusal
-from graphc.errors import ArgumentTypeError, ShapeError, user_loc
+from graphc.checks import exact_int
+from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.complex import conj
 from graphc.ops.functional.control import scan
@@ -209,8 +210,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
     Of integers for n >= 0.
     """
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise ArgumentTypeError(f"matrix_power: n must be an int, got {type(n).__name__}", loc=user_loc())
+    exact_int("matrix_power", "n", n)
     size = matrices("matrix_power", input, integers=n >= 0, complexes=True)
     if n == 0:
         return broadcast_to(eye(size, size, input.dtype), input.shape)

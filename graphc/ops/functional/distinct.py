@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, user_loc
+from graphc.checks import boolean
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call, cast_to, is_compared
 from graphc.ops.functional.create import arange, ones, zeros
@@ -139,8 +139,7 @@ def unique_consecutive(
     ArgumentValueError.
     """
     for name, flag in (("return_inverse", return_inverse), ("return_counts", return_counts)):
-        if not isinstance(flag, bool):
-            raise ArgumentTypeError(f"unique_consecutive: {name} must be a bool, got {flag!r}", loc=user_loc())
+        boolean("unique_consecutive", name, flag)
     axis = 0 if dim is None else check_axis("unique_consecutive", dim, input.ndim)
     rows = reshape(input, (-1,)) if dim is None else moveaxis(input, axis, 0)
     shape = input.shape if dim is None else (rows.shape[0],)

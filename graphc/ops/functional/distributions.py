@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
@@ -188,8 +189,7 @@ def gumbel_softmax(logits: Tensor, tau: Operand = 1.0, hard: bool = False, dim: 
     """
     x = _float("gumbel_softmax", "logits", logits)
     tau = scalar("gumbel_softmax", "tau", tau, (">", 0), wanted="be above 0")
-    if not isinstance(hard, bool):
-        raise ArgumentTypeError(f"gumbel_softmax: hard must be a bool, got {type(hard).__name__}", loc=user_loc())
+    boolean("gumbel_softmax", "hard", hard)
     at = check_axis("gumbel_softmax", dim, x.ndim)
     unit = maximum(uniform_from(generator(), x.shape), 2.0**-25)
     drawn = neg(log(neg(log(unit))))

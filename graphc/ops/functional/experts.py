@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.checks import boolean, exact_int
+from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.core import call, cast_to, halves_widened
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.elementwise import add, equal, less, mul, sub
@@ -47,8 +48,7 @@ def moe_init_routing_v2(
     sizes = {"active_num": active_num, "expert_capacity": expert_capacity, "expert_num": expert_num}
     flags = {"drop_pad_mode": drop_pad_mode, "expert_tokens_count_or_cumsum_flag": expert_tokens_count_or_cumsum_flag}
     _check_routing(owner, x, expert_idx, sizes, flags)
-    if not isinstance(expert_tokens_before_capacity_flag, bool):
-        raise ArgumentTypeError(f"{owner}: expert_tokens_before_capacity_flag must be a bool", loc=user_loc())
+    boolean(owner, "expert_tokens_before_capacity_flag", expert_tokens_before_capacity_flag)
     choices, chosen = expert_idx.shape[1], reshape(expert_idx, (-1,))
     order = cast_to(argsort(chosen), "int32")
     places = cast_to(argsort(order), "int32")
@@ -73,8 +73,7 @@ def moe_init_routing_v2(
 
 def _check_routing(owner: str, x: Tensor, expert_idx: Tensor, sizes: dict[str, int], flags: dict[str, int]) -> None:
     for name, value in {**sizes, **flags}.items():
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
+        exact_int(owner, name, value)
     for name, value in sizes.items():
         if value < 0:
             raise ArgumentValueError(f"{owner}: {name} must be at least 0, got {value}", loc=user_loc())

@@ -15,7 +15,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.loss import mse_loss
 from graphc.ops.functional.norms import vector_norm
 from graphc.ops.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool2d
-from graphc.ops.functional.scattering import scatter_update
+from graphc.ops.functional.scattering import rows_updated
 from graphc.ops.functional.shapes import expand_dims, squeeze
 from graphc.ops.functional.slicing import rows_at
 from graphc.ops.functional.sliding import per_axis
@@ -45,7 +45,7 @@ def _scaled_down(weight: Tensor, input: Tensor, most: Any, order: Any) -> Tensor
     held = add(weight, 0.0)  # Weight itself holds the result below.
     rows = stop_gradient(rows_at(held, input))
     norms = vector_norm(rows, order, -1, True)
-    made = scatter_update(weight, input, select(greater(norms, most), mul(rows, div(most, add(norms, 1e-7))), rows))
+    made = rows_updated(weight, input, select(greater(norms, most), mul(rows, div(most, add(norms, 1e-7))), rows))
     # Of a tensor what is written would have no gradient, of a parameter every read has it.
     return made if isinstance(weight, Parameter) else add(held, stop_gradient(sub(made, held)))
 

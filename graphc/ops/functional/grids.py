@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphc.arguments import only, refusal
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add, div, round_, trunc
 from graphc.ops.functional.bounds import elements_in_bounds
@@ -102,8 +103,7 @@ def affine_grid(theta: Tensor, size: Extents, align_corners: bool = False) -> Te
         )
     sizes = as_shape(size)
     axes = len(sizes) - 2
-    if not isinstance(align_corners, bool):
-        raise ArgumentTypeError("affine_grid: align_corners must be a bool", loc=user_loc())
+    boolean("affine_grid", "align_corners", align_corners)
     if axes not in (2, 3) or theta.shape != (sizes[0], axes, axes + 1) or not theta.tensor_type.is_float:
         raise ShapeError(
             f"affine_grid: theta is {theta.tensor_type} and size {sizes}, expected floats [N, 2, 3] for (N, C, H,"

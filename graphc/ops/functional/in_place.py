@@ -10,7 +10,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, cast
 
-from graphc.errors import ArgumentTypeError, ShapeError, user_loc
+from graphc.checks import boolean
+from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.arithmetic import added, div, floor_div, subtract
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Number, Operand
@@ -101,10 +102,7 @@ def copy_(input: Tensor, src: Operand, non_blocking: bool = False) -> Tensor:
 
     non_blocking says how, not what: the elements are there when this returns. Raises ArgumentTypeError, ShapeError.
     """
-    if not isinstance(non_blocking, bool):
-        raise ArgumentTypeError(
-            f"copy_: non_blocking must be a bool, got {type(non_blocking).__name__}", loc=user_loc()
-        )
+    boolean("copy_", "non_blocking", non_blocking)
     new = as_tensor(src, "copy_: src")
     lead = new.ndim - input.ndim
     if lead > 0 or any(d not in (1, s) for d, s in zip(new.shape[::-1], input.shape[::-1], strict=False)):

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.arguments import only
+from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, TraceError, user_loc
 from graphc.ir.types import numpy_dtype
 from graphc.ops.declared.bounds import IndexKindError, IndexRangeError
@@ -468,8 +469,7 @@ def one_hot_rows(
     """on_value at the index along a new last axis, off_value elsewhere."""
     if isinstance(depth, Tensor) and not depth.tensor_type.is_float:
         depth = known_number("one_hot", depth)
-    if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)):
-        raise ArgumentTypeError(f"one_hot: the number of classes must be an int, got {depth!r}", loc=user_loc())
+    integer("one_hot", "the number of classes", depth)
     if isinstance(depth, Deferred):
         here = equal(expand_dims(indices, indices.ndim), cast_to(arange(depth), indices.tensor_type.dtype))
         return select(here, *(Tensor(np.array(x, numpy_dtype(to_name(dtype)))) for x in (on_value, off_value)))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
+from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Ints, Shape, call
@@ -133,8 +134,7 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
 def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     """Every entry of an axis `rep` times in a row."""
     at = check_axis("repeat_elements", axis, x.ndim)
-    if isinstance(rep, bool) or not isinstance(rep, (int, np.integer)):
-        raise ArgumentTypeError(f"repeat_elements: rep must be an int, got {rep!r}", loc=user_loc())
+    integer("repeat_elements", "rep", rep)
     if rep < 0:
         raise ArgumentValueError(f"repeat_elements: rep must not be negative, got {rep}", loc=user_loc())
     spread = expand_dims(x, at + 1)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.checks import one_of
+from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.indexing import INDEX_DTYPES
 from graphc.ops.functional.activation import log_softmax, softplus
 from graphc.ops.functional.arithmetic import div
@@ -46,10 +47,7 @@ _REDUCTIONS = ("none", "mean", "sum")
 
 def reduced(op: str, x: Tensor, reduction: str) -> Tensor:
     """x itself, its mean or its sum; ArgumentValueError for another reduction."""
-    if reduction not in _REDUCTIONS:
-        raise ArgumentValueError(
-            f"{op}: reduction must be one of {', '.join(map(repr, _REDUCTIONS))}, got {reduction!r}", loc=user_loc()
-        )
+    one_of(op, "reduction", reduction, _REDUCTIONS)
     return x if reduction == "none" else reduce_mean(x) if reduction == "mean" else reduce_sum(x)
 
 

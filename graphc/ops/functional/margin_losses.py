@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.functional.activation import softplus
@@ -46,8 +47,7 @@ def gaussian_nll_loss(
     target and var are broadcast against x; a var without x's last axis counts for all of that axis. Raises ArgumentTypeError,
     ArgumentValueError.
     """
-    if not isinstance(full, bool):
-        raise ArgumentTypeError(f"gaussian_nll_loss: full must be a bool, got {type(full).__name__}", loc=user_loc())
+    boolean("gaussian_nll_loss", "full", full)
     eps = scalar("gaussian_nll_loss", "eps", eps, (">", 0), wanted="be a positive float")
     var = as_tensor(var, "gaussian_nll_loss: var")
     if var.shape != x.shape and var.shape == x.shape[:-1]:

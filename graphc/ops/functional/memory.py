@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceTypeError, user_loc
 from graphc.ir.types import numpy_dtype
 from graphc.ops.tensor.arrays import note_write
@@ -25,8 +26,7 @@ def frombuffer(buffer: Any, dtype: DType, count: int = -1, offset: int = 0) -> T
     if not isinstance(dtype, DType):
         raise ArgumentTypeError(f"frombuffer: dtype must be a dtype of graphc's, got {dtype!r}", loc=user_loc())
     for name, value in (("count", count), ("offset", offset)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ArgumentTypeError(f"frombuffer: {name} must be an int, got {type(value).__name__}", loc=user_loc())
+        exact_int("frombuffer", name, value)
     try:
         view = memoryview(buffer)
     except TypeError:

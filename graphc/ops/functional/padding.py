@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import boolean, exact_int, one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared import borders
 from graphc.ops.functional.core import Number, Operand, call, cast_to
@@ -144,10 +145,8 @@ def pad_by_axes(x: Tensor, paddings: Any, constant_value: Any, mode: str, paddin
     it, or, not contiguous, all befores in that order, then all afters. mode: "constant", "reflect", "edge" or "circular".
     """
     kinds = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "circular": "circular"}
-    if mode not in kinds:
-        raise ArgumentValueError(f"PadV3: mode must be one of {', '.join(kinds)}, got {mode!r}", loc=user_loc())
-    if not isinstance(paddings_contiguous, bool):
-        raise ArgumentTypeError("PadV3: paddings_contiguous must be a bool", loc=user_loc())
+    one_of("PadV3", "mode", mode, kinds)
+    boolean("PadV3", "paddings_contiguous", paddings_contiguous)
     given = paddings.asnumpy().reshape(-1).tolist() if isinstance(paddings, Tensor) else list(paddings)
     if len(given) % 2 or len(given) > 2 * x.ndim:
         raise ArgumentValueError(f"PadV3: {len(given)} numbers of padding for {x.tensor_type}", loc=user_loc())
@@ -160,10 +159,7 @@ def pad_by_axes(x: Tensor, paddings: Any, constant_value: Any, mode: str, paddin
 
 def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
     """x, whose last axis has the size 1, with zeros behind it up to pad_dim_size (MindSpore: ops.padding)."""
-    if isinstance(pad_dim_size, bool) or not isinstance(pad_dim_size, int):
-        raise ArgumentTypeError(
-            f"padding: pad_dim_size must be an int, got {type(pad_dim_size).__name__}", loc=user_loc()
-        )
+    exact_int("padding", "pad_dim_size", pad_dim_size)
     if pad_dim_size < 1 or x.ndim < 2 or x.shape[-1] != 1:
         raise ArgumentValueError(
             f"padding: expected a last axis of size 1 and a positive pad_dim_size, got {x.tensor_type} and {pad_dim_size}",

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.checks import boolean, exact_int
+from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS, INTEGERS
 from graphc.ops.functional.conv import padded_ends, triple
 from graphc.ops.functional.core import Ints, Operand, call, cast_to
@@ -119,8 +120,7 @@ def avg_windows(
 def _checked(owner: str, x: Tensor, axes: int, flags: dict[str, Any]) -> Tensor:
     tensor = as_tensor(x, f"{owner}: x")
     for name, flag in flags.items():
-        if not isinstance(flag, bool):
-            raise ArgumentTypeError(f"{owner}: {name} must be a bool, got {type(flag).__name__}", loc=user_loc())
+        boolean(owner, name, flag)
     if tensor.ndim != axes + 2:
         raise ShapeError(f"{owner}: x is {tensor.tensor_type}, expected {axes + 2} axes", loc=user_loc())
     if tensor.tensor_type.dtype not in (*FLOATS, *INTEGERS):
@@ -167,8 +167,7 @@ def avg_pool(
     """avg_pool1d to avg_pool3d by the number of axes; x is [N, C, *spatial]. padding: as for `both_ends`."""
     x = _checked(owner, x, axes, {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad})
     divisor = 0 if divisor_override is None else divisor_override
-    if isinstance(divisor, bool) or not isinstance(divisor, int):
-        raise ArgumentTypeError(f"{owner}: divisor_override must be an int, got {divisor!r}", loc=user_loc())
+    exact_int(owner, "divisor_override", divisor)
     if divisor < 0:
         raise ArgumentValueError(f"{owner}: divisor_override must not be negative, got {divisor}", loc=user_loc())
     kernel = per_axis(owner, "kernel_size", kernel_size, axes)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
@@ -177,8 +178,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
 
     Equal elements keep their order, NaN comes last. Raises ArgumentTypeError, ArgumentValueError for k beyond the axis.
     """
-    if isinstance(k, bool) or not isinstance(k, int):
-        raise ArgumentTypeError(f"kthvalue: k must be an int, got {type(k).__name__}", loc=user_loc())
+    exact_int("kthvalue", "k", k)
     at = check_axis("kthvalue", dim, max(input.ndim, 1))
     x = reshape(input, (1,)) if not input.ndim else moveaxis(input, at, -1)
     if not 1 <= k <= x.shape[-1]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.checks import one_of
+from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Extents, cast
 from graphc.ops.functional.distributions import sizes
@@ -114,10 +115,7 @@ def scale_and_translate(
     filters are as wide as the pixels of a smaller image. Raises ShapeError, ArgumentValueError.
     """
     owner = "ScaleAndTranslate"
-    if kernel_type not in FILTERS:
-        raise ArgumentValueError(
-            f"{owner}: kernel_type must be one of {', '.join(FILTERS)}, got {kernel_type!r}", loc=user_loc()
-        )
+    one_of(owner, "kernel_type", kernel_type, FILTERS)
     plane = sizes(owner, size)
     factors, moves = (as_tensor(x, f"{owner}: {n}") for n, x in (("scale", scale), ("translation", translation)))
     if images.ndim != 4 or len(plane) != 2 or min(plane) < 1 or factors.shape != (2,) or moves.shape != (2,):

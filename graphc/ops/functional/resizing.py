@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.banded import bands
 from graphc.ops.functional.adaptive_pooling import adaptive
@@ -271,12 +272,7 @@ def upsample_trilinear3d(
 def resize_linear1d(x: Tensor, size: Extents, coordinate_transformation_mode: str = "align_corners") -> Tensor:
     """Sequences [N, C, L] in another length, by linear interpolation; of length 1: their first entry."""
     modes = ("align_corners", "half_pixel")
-    if coordinate_transformation_mode not in modes:
-        raise ArgumentValueError(
-            f"ResizeLinear1D: coordinate_transformation_mode must be one of {modes},"
-            f" got {coordinate_transformation_mode!r}",
-            loc=user_loc(),
-        )
+    one_of("ResizeLinear1D", "coordinate_transformation_mode", coordinate_transformation_mode, modes)
     sizes = whole_numbers("ResizeLinear1D", "size", size)
     if len(sizes) != 1 or sizes[0] < 1:
         raise ArgumentValueError(f"ResizeLinear1D: size must be one positive number, got {sizes}", loc=user_loc())
@@ -328,10 +324,7 @@ def resized(
     repeated: bool = False,
 ) -> Tensor:
     """`interpolate`; repeated: see `resize_cubic`."""
-    if mode not in MODES:
-        raise ArgumentValueError(
-            f"interpolate: mode must be one of {', '.join(map(repr, MODES))}, got {mode!r}", loc=user_loc()
-        )
+    one_of("interpolate", "mode", mode, MODES)
     ranks, has_corners = MODES[mode]
     if input.ndim not in ranks:
         raise ShapeError(

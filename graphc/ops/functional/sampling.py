@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import cast
@@ -39,14 +40,6 @@ from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor
 
 
-def count_of(owner: str, name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
-    if value < 1:
-        raise ArgumentValueError(f"{owner}: {name} must be at least 1, got {value}", loc=user_loc())
-    return value
-
-
 def _first_to_ring(p: Tensor, count: int, state: Parameter, replacement: bool) -> Tensor:
     """int32[..., count]: draws from the last axis of probabilities whose largest is 1."""
     if replacement:
@@ -72,7 +65,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
 
 def multinomial_from(state: Parameter, input: Tensor, num_samples: int, replacement: bool) -> Tensor:
     """`multinomial` by the numbers of a stream."""
-    count = count_of("multinomial", "num_samples", num_samples)
+    count = exact_int("multinomial", "num_samples", num_samples, 1)
     if input.ndim not in (1, 2) or input.size == 0:
         raise ShapeError(
             f"multinomial: expected probabilities [n] or [rows, n], got {input.tensor_type}", loc=user_loc()
@@ -103,7 +96,7 @@ def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: An
     logits: [rows, n], floats; -inf is probability zero. dtype: int16, int32 or int64. Raises ShapeError, ArgumentTypeError,
     ArgumentValueError; for NaN, or a row without a finite logit, a compiled step raises when it has run.
     """
-    count = count_of("random_categorical", "num_sample", num_sample)
+    count = exact_int("random_categorical", "num_sample", num_sample, 1)
     if logits.ndim != 2 or logits.size == 0 or not logits.tensor_type.is_float:
         raise ShapeError(f"random_categorical: expected floats [rows, n], got {logits.tensor_type}", loc=user_loc())
     if to_name(dtype) not in ("int16", "int32", "int64"):

@@ -103,13 +103,13 @@ def scatter_nd(indices: Indices, updates: Tensor, shape: Extents) -> Tensor:
 
 def scatter_into(mode: str, input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
     """Combine rows of a parameter, or of a tensor in place, with `updates`; returns the new value."""
-    made = combined(
-        mode,
-        input_x,
-        in_bounds(f"scatter_{mode}", as_index(indices), _rows(f"scatter_{mode}", input_x)),
-        as_tensor(updates),
-    )
-    return _written(input_x, made)
+    index = in_bounds(f"scatter_{mode}", as_index(indices), _rows(f"scatter_{mode}", input_x))
+    return _written(input_x, combined(mode, input_x, index, as_tensor(updates)))
+
+
+def rows_updated(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """`scatter_update` at indices that are known to be in bounds."""
+    return _written(x, combined("update", x, indices, updates))
 
 
 def scatter_nd_into(mode: str, input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.checks import integer
+from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS
 from graphc.ops.functional.bounds import are_counted, as_index, elements_in_bounds
 from graphc.ops.functional.core import call, cast_to, real_only
@@ -112,8 +111,7 @@ def begins_of_each(mask: Tensor) -> Tensor:
 
 
 def _count(owner: str, name: str, value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
+    integer(owner, name, value)
     return value
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Count, Operand, as_float, call, pair
 from graphc.ops.functional.dynamic import known_values
@@ -84,8 +85,7 @@ def betainc(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
 @method()
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of p dimensions; input greater than (p - 1) / 2."""
-    if isinstance(p, bool) or not isinstance(p, int):
-        raise ArgumentTypeError(f"mvlgamma: p must be an int, got {type(p).__name__}", loc=user_loc())
+    exact_int("mvlgamma", "p", p)
     if p < 1:
         raise ArgumentValueError(f"mvlgamma: p must be at least 1, got {p}", loc=user_loc())
     x = as_float(input)

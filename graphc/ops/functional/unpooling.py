@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.bounds import IndexRangeError
 from graphc.ops.functional.core import Extents, Ints, cast_to
@@ -161,8 +162,7 @@ def _fractional(
     samples: Tensor | None,
 ) -> Any:
     """Maxima of windows placed at random; `order` says which sample belongs to which axis."""
-    if not isinstance(return_indices, bool):
-        raise ArgumentTypeError(f"{owner}: return_indices must be a bool", loc=user_loc())
+    boolean(owner, "return_indices", return_indices)
     x = as_tensor(input, f"{owner}: input")
     if x.ndim not in (axes + 1, axes + 2):
         raise ShapeError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphc.arguments import only
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.checks import boolean, exact_int
+from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.core import Operand, call, cast_to, halves_widened
 from graphc.ops.functional.elementwise import add, mul, neg, rsqrt, square, sub
 from graphc.ops.functional.joining import concat, stack
@@ -59,8 +60,7 @@ def add_layer_norm(
     for name, p in (("gamma", gamma), ("beta", beta)):
         if p.shape != x.shape[-1:]:
             raise ShapeError(f"{owner}: {name} is {p.tensor_type}, expected shape {x.shape[-1:]}", loc=user_loc())
-    if not isinstance(additional_output, bool):
-        raise ArgumentTypeError(f"{owner}: additional_output must be a bool, got {additional_output!r}", loc=user_loc())
+    boolean(owner, "additional_output", additional_output)
     wide, own = halves_widened(x), x.tensor_type.dtype
     mean = reduce_mean(wide, -1, True)
     centred = sub(wide, mean)
@@ -110,8 +110,7 @@ def moe_token_permute(
     if indices.tensor_type.dtype not in ("int32", "int64"):
         raise DTypeError(f"{owner}: indices are {indices.tensor_type}, expected int32 or int64", loc=user_loc())
     kept = indices.size if num_out_tokens is None else num_out_tokens
-    if isinstance(kept, bool) or not isinstance(kept, int):
-        raise ArgumentTypeError(f"{owner}: num_out_tokens must be an int, got {num_out_tokens!r}", loc=user_loc())
+    exact_int(owner, "num_out_tokens", kept)
     if kept < 0:
         raise ArgumentValueError(f"{owner}: num_out_tokens must be at least 0, got {kept}", loc=user_loc())
     order = cast_to(argsort(reshape(indices, (-1,))), "int32")

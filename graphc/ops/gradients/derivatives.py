@@ -9,9 +9,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from graphc.checks import boolean, exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TransformError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.gradients.reverse import GradFunction, ValueAndGrad, boolean, function
+from graphc.ops.gradients.reverse import GradFunction, ValueAndGrad, function
 from graphc.ops.gradients.transforms import Axes, Jacobian, Mapping, Series, Tangents
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten
@@ -206,8 +207,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
     for other arguments, ArgumentValueError for an order below 1.
     """
     owner = "derivative"
-    if isinstance(order, bool) or not isinstance(order, int):
-        raise ArgumentTypeError(f"derivative: order must be an int, got {type(order).__name__}", loc=user_loc())
+    exact_int("derivative", "order", order)
     if order < 1:
         raise ArgumentValueError(f"derivative: order must be at least 1, got {order}", loc=user_loc())
     xs = _curves(owner, primals)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
+from graphc.checks import boolean, string
 from graphc.errors import ArgumentTypeError, TraceError, user_loc
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.parameter import Parameter
@@ -116,10 +117,7 @@ class MultitypeFuncGraph:
     """
 
     def __init__(self, name: str, read_value: bool = False, need_raise: bool = False, doc_url: str = "") -> None:
-        if not isinstance(name, str):
-            raise ArgumentTypeError(
-                f"MultitypeFuncGraph: name must be a string, got {type(name).__name__}", loc=user_loc()
-            )
+        string("MultitypeFuncGraph", "name", name)
         self.name = name
         self.entries: list[tuple[tuple[str, ...], Callable[..., Any]]] = []
 
@@ -186,8 +184,7 @@ class Map:
         owner = type(self).__name__
         if ops is not None and not callable(ops):
             raise ArgumentTypeError(f"{owner}: ops must be a function, got {type(ops).__name__}", loc=user_loc())
-        if not isinstance(reverse, bool):
-            raise ArgumentTypeError(f"{owner}: reverse must be a bool, got {type(reverse).__name__}", loc=user_loc())
+        boolean(owner, "reverse", reverse)
         self.fn, self.reverse = ops, reverse
 
     def __call__(self, *args: Any) -> Any:

@@ -8,16 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphc import dispatch
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.frames import clean
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
-
-
-def boolean(owner: str, name: str, value: Any) -> None:
-    """Raise ArgumentTypeError unless the argument is a bool."""
-    if not isinstance(value, bool):
-        raise ArgumentTypeError(f"{owner}: {name} must be a bool, got {type(value).__name__}", loc=user_loc())
 
 
 class GradFunction:

@@ -6,6 +6,7 @@ from typing import Any
 
 from graphc import processes
 from graphc.arguments import only
+from graphc.checks import exact_int, one_of, string
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.collective import REDUCTIONS, WORLD
 from graphc.ops.functional import collective
@@ -14,24 +15,12 @@ from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.tensor import Tensor
 
 
-def _string(owner: str, name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise ArgumentTypeError(f"{owner}: {name} must be a string, got {type(value).__name__}", loc=user_loc())
-    return value
-
-
-def _integer(owner: str, name: str, value: Any) -> int:
-    if type(value) is not int:
-        raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
-    return value
-
-
 class _InGroup(Primitive):
     """A collective with its group fixed."""
 
     def __init__(self, group: str = WORLD) -> None:
         owner = type(self).__name__
-        _string(owner, "group", group)
+        string(owner, "group", group)
         super().__init__()
         self.group = group
 
@@ -41,9 +30,8 @@ class _Reducing(_InGroup):
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = WORLD) -> None:
         owner = type(self).__name__
-        _string(owner, "op", op)
-        if op not in REDUCTIONS:
-            raise ArgumentValueError(f"{owner}: op must be one of {', '.join(REDUCTIONS)}, got {op!r}", loc=user_loc())
+        string(owner, "op", op)
+        one_of(owner, "op", op, REDUCTIONS)
         super().__init__(group)
         self.op = op
 
@@ -73,7 +61,7 @@ class Broadcast(_InGroup):
     """broadcast of a tuple of tensors with its rank and group fixed (MindSpore: ops.Broadcast)."""
 
     def __init__(self, root_rank: int, group: str = WORLD) -> None:
-        self.root_rank = _integer("Broadcast", "root_rank", root_rank)
+        self.root_rank = exact_int("Broadcast", "root_rank", root_rank)
         super().__init__(group)
 
     def __call__(self, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -86,8 +74,8 @@ class Reduce(_InGroup):
     """reduce with its rank, reduction and group fixed (MindSpore: ops.Reduce)."""
 
     def __init__(self, dest_rank: int, op: str = ReduceOp.SUM, group: str = WORLD) -> None:
-        self.dest_rank = _integer("Reduce", "dest_rank", dest_rank)
-        if _string("Reduce", "op", op) not in REDUCTIONS:
+        self.dest_rank = exact_int("Reduce", "dest_rank", dest_rank)
+        if string("Reduce", "op", op) not in REDUCTIONS:
             raise ArgumentValueError(f"Reduce: op must be one of {', '.join(REDUCTIONS)}, got {op!r}", loc=user_loc())
         super().__init__(group)
         self.op = op
@@ -100,9 +88,9 @@ class AlltoAll(_InGroup):
     """all_to_all with its axes and group fixed; split_count is the group's size (MindSpore: ops.AlltoAll)."""
 
     def __init__(self, split_count: int, split_dim: int, concat_dim: int, group: str = WORLD) -> None:
-        self.split_count = _integer("AlltoAll", "split_count", split_count)
-        self.split_dim = _integer("AlltoAll", "split_dim", split_dim)
-        self.concat_dim = _integer("AlltoAll", "concat_dim", concat_dim)
+        self.split_count = exact_int("AlltoAll", "split_count", split_count)
+        self.split_dim = exact_int("AlltoAll", "split_dim", split_dim)
+        self.concat_dim = exact_int("AlltoAll", "concat_dim", concat_dim)
         super().__init__(group)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -121,7 +109,7 @@ class _ToOne(_InGroup):
     def __init__(self, sr_tag: int, group: str, group_back: str) -> None:
         owner = type(self).__name__
         super().__init__(group)
-        self.sr_tag = _integer(owner, "sr_tag", sr_tag)
+        self.sr_tag = exact_int(owner, "sr_tag", sr_tag)
         only(owner, "group_back", group_back, *dict.fromkeys((group, WORLD)))
 
 
@@ -130,7 +118,7 @@ class Send(_ToOne):
 
     def __init__(self, sr_tag: int, dest_rank: int, group: str = WORLD, group_back: str = WORLD) -> None:
         super().__init__(sr_tag, group, group_back)
-        self.dest_rank = _integer("Send", "dest_rank", dest_rank)
+        self.dest_rank = exact_int("Send", "dest_rank", dest_rank)
 
     def __call__(self, x: Tensor) -> Tensor:
         return collective.send(x, self.dest_rank, self.sr_tag, self.group)
@@ -143,7 +131,7 @@ class Receive(_ToOne):
         self, sr_tag: int, src_rank: int, shape: Any, dtype: Any, group: str = WORLD, group_back: str = WORLD
     ) -> None:
         super().__init__(sr_tag, group, group_back)
-        self.src_rank = _integer("Receive", "src_rank", src_rank)
+        self.src_rank = exact_int("Receive", "src_rank", src_rank)
         if not isinstance(shape, (list, tuple)) or not all(type(n) is int and n >= 0 for n in shape):
             raise ArgumentTypeError(f"Receive: shape must be a list of ints, got {shape!r}", loc=user_loc())
         self.shape, self.dtype = tuple(shape), dtype

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops import functional as F
@@ -136,8 +137,7 @@ def _without_repeats(state_seq: Tensor, log_probs: Tensor, ngram_size: int) -> T
     beams, m] has already.
     """
     owner = "NoRepeatNGram"
-    if isinstance(ngram_size, bool) or not isinstance(ngram_size, int):
-        raise ArgumentTypeError(f"{owner}: ngram_size must be an int, got {ngram_size!r}", loc=user_loc())
+    exact_int(owner, "ngram_size", ngram_size)
     words, scores = state_seq.tensor_type, log_probs.tensor_type
     if words.rank != 3 or scores.rank != 3 or words.shape[:2] != scores.shape[:2]:
         raise ShapeError(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc import dispatch
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.control import with_tensors
@@ -173,5 +174,4 @@ def _check(owner: str, name: str, function: Any, arguments: int) -> None:
 
 
 def _check_flag(owner: str, unroll: Any) -> None:
-    if not isinstance(unroll, bool):
-        raise ArgumentTypeError(f"{owner}: unroll must be a bool, got {type(unroll).__name__}", loc=user_loc())
+    boolean(owner, "unroll", unroll)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from graphc.checks import one_of
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.primitives.arrays import MirrorPad, Slice, StridedSlice
@@ -206,8 +207,7 @@ def _before_padding(dy: Tensor, paddings: Any, paddings_contiguous: bool) -> tup
 def _continued(x: Tensor, paddings: Any, mode: str, paddings_contiguous: bool) -> Tensor:
     """PadV3 by elements of x."""
     modes = ("reflect", "edge", "circular")
-    if mode not in modes:
-        raise ArgumentValueError(f"PadV3Grad: mode must be one of {', '.join(modes)}, got {mode!r}", loc=user_loc())
+    one_of("PadV3Grad", "mode", mode, modes)
     made: Tensor = PadV3(mode, paddings_contiguous)(x, paddings)
     return made
 

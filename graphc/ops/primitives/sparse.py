@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.declared.indexing import INDEX_DTYPES
@@ -47,8 +48,7 @@ def _dense_matmul(
 ) -> Tensor:
     owner = "SparseTensorDenseMatmul"
     for name, flag in (("adjoint_st", adjoint_st), ("adjoint_dt", adjoint_dt)):
-        if not isinstance(flag, bool):
-            raise ArgumentTypeError(f"{owner}: {name} must be a bool, got {flag!r}", loc=user_loc())
+        boolean(owner, name, flag)
     places, held, sizes = _parts(owner, indices, values, sparse_shape)
     matrix = as_tensor(dense, f"{owner}: dense")
     _require_alike(owner, held, matrix)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.random import mix64
 from graphc.ops.tensor.parameter import Parameter
@@ -132,8 +133,7 @@ def _first(seed: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def _checked(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise ArgumentTypeError(f"manual_seed: seed must be an int, got {type(seed).__name__}", loc=user_loc())
+    integer("manual_seed", "seed", seed)
     if not -(1 << 63) <= seed < 1 << 63:
         raise ArgumentValueError(f"manual_seed: seed must be an int64, got {seed}", loc=user_loc())
     return int(seed)

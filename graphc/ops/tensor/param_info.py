@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.arguments import no_effect, only
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, user_loc
 
 
@@ -55,8 +56,7 @@ class ParameterExtras:
 
     @parallel_optimizer.setter
     def parallel_optimizer(self, value: bool) -> None:
-        if not isinstance(value, bool):
-            raise ArgumentTypeError(f"parallel_optimizer must be a bool, got {type(value).__name__}", loc=user_loc())
+        boolean("", "parallel_optimizer", value)
         self._parallel_optimizer = value
 
     def add_pipeline_stage(self, stage: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
+from graphc.checks import boolean, one_of
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -157,8 +158,7 @@ class Parameter(ParameterExtras, Tensor):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        if not isinstance(value, bool):
-            raise ArgumentTypeError(f"requires_grad must be a bool, got {type(value).__name__}", loc=user_loc())
+        boolean("", "requires_grad", value)
         self._requires_grad = value
         dispatch.touch()
 
@@ -231,8 +231,7 @@ class Parameter(ParameterExtras, Tensor):
         """A new parameter of the same name, with the same data, or "zeros" or "ones"; in construct a Tensor of that."""
         makers: dict[str, Callable[[Array], Array]]
         makers = {"same": np.asarray, "zeros": np.zeros_like, "ones": np.ones_like}
-        if init not in makers:
-            raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}", loc=user_loc())
+        one_of("", "init", init, makers)
         if self._is_state():  # What it holds at that point of every step.
             return self.value() if init == "same" else self.value().fill(int(init == "ones"))
         made = Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)

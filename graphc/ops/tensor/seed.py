@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.random import mix64
 from graphc.ops.tensor.parameter import Parameter
@@ -39,8 +40,7 @@ def set_seed(seed: int) -> None:
 
     Raises ArgumentTypeError for anything but an int, ArgumentValueError outside 0 .. 2**32 - 1.
     """
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise ArgumentTypeError(f"set_seed: seed must be an int, got {type(seed).__name__}", loc=user_loc())
+    integer("set_seed", "seed", seed)
     if not 0 <= seed < 1 << 32:
         raise ArgumentValueError(f"set_seed: seed must lie in 0 .. 2**32 - 1, got {seed}", loc=user_loc())
     global _seed, _made, _times

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch, ops
+from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, DTypeError, KernelError, ShapeError, user_loc
 from graphc.ops.functional.core import cast_to
 from graphc.ops.tensor.call import call as call_op
@@ -39,8 +40,7 @@ def linear_sum_assignment(
         )
     if cost_matrix.ndim != 2:
         raise ShapeError(f"{_OWNER}: cost_matrix is {cost_matrix.tensor_type}, expected a matrix", loc=user_loc())
-    if not isinstance(maximize, bool):
-        raise ArgumentTypeError(f"{_OWNER}: maximize must be a bool, got {maximize!r}", loc=user_loc())
+    boolean(_OWNER, "maximize", maximize)
     cost, limits = cast_to(cost_matrix, "float64"), _limits(dimension_limit)
     if dispatch.recorder.get() is None and cost.size:
         _look(cost, limits, maximize)

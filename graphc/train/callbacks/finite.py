@@ -36,7 +36,7 @@ class FindNan(Callback):
         self._stack = ExitStack()
 
     def __enter__(self) -> FindNan:
-        from graphc import find_nan
+        from graphc import find_nan  # Few trainings are watched.
 
         self._stack.enter_context(debug(find_nan=True))
         self._stack.enter_context(

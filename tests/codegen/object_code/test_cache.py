@@ -183,8 +183,9 @@ def test_a_directory_that_others_can_write_is_not_used(directory: Path) -> None:
     directory.chmod(0o755)  # What mkdir makes: others may read.
     assert works(directory)
     directory.chmod(0o775)
-    with pytest.warns(CacheWarning, match="other users may write"):
+    with pytest.warns(CacheWarning, match="other users may write") as said:
         assert not works(directory)
+    assert said[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not works(directory)  # said once
