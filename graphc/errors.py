@@ -18,7 +18,7 @@ from types import CodeType, FrameType
 from typing import Any, cast
 
 from graphc.codes import CODES as CODES
-from graphc.source_lines import display_path, is_pythons, source_line, working_directory
+from graphc.source_lines import display_path, excerpt, is_pythons, working_directory
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: The file of what stands around constructors.
@@ -224,7 +224,7 @@ class GraphcError(Exception):
     def __str__(self) -> str:
         lines = [f"[{self.code}] {self.message}"]
         if self.loc is not None:
-            lines += _excerpt(self.loc)
+            lines += excerpt(self.loc)
         details = [f"  {line}" for line in self.details]
         help = [f"  help: {self.help}"] if self.help else []
         room = MOST_LINES - len(lines) - len(help)
@@ -279,22 +279,6 @@ def printable(text: str) -> str:
 
 def _short(line: str) -> str:
     return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 4]} ..."
-
-
-def _excerpt(loc: Loc) -> list[str]:
-    text = source_line(loc.file, loc.line)
-    head = f"  {loc}  "
-    stripped = text.strip()
-    if not stripped:
-        return [head.rstrip()]
-    lines = [head + stripped]
-    if loc.col is not None and loc.end_col is not None and loc.end_col > loc.col:
-        # co_positions counts UTF-8 bytes.
-        before = len(text.encode()[: loc.col].decode(errors="replace")) - (len(text) - len(text.lstrip()))
-        width = len(text.encode()[loc.col : loc.end_col].decode(errors="replace"))
-        if before >= 0 and width < len(stripped):
-            lines.append(" " * (len(head) + before) + "^" * width)
-    return lines
 
 
 class ShapeError(GraphcError, ValueError):

@@ -27,7 +27,7 @@ def with_numbers(
         return None
     changed, found = False, kinds(function)
     for name, value in bound.arguments.items():
-        made = _numbers(value, _DTYPES.get(found[name].number, ""))
+        made = _numbers(value, _DTYPES.get(found[name].number, ""), bool(found[name].words))
         if made is not value:
             bound.arguments[name] = made
             changed = True
@@ -69,20 +69,22 @@ def _bound(
         return None
 
 
-def _numbers(value: Any, dtypes: str) -> Any:
-    """A value, or what a tuple or list holds, with numbers for tensors of these dtypes and for NumPy's numbers; the very same
-    where nothing changes.
+def _numbers(value: Any, dtypes: str, arrays: bool) -> Any:
+    """A value, or what a tuple or list holds, with numbers for tensors of these dtypes and for NumPy's numbers, with `arrays`
+    for arrays without axes, too: where a function takes anything, as a Cell its inputs, they are tensors. The very same where
+    nothing changes.
     """
     if type(value) not in (tuple, list):
-        return _number(value, dtypes)
-    made = [_numbers(x, dtypes) for x in value]
+        return _number(value, dtypes, arrays)
+    made = [_numbers(x, dtypes, arrays) for x in value]
     return value if all(a is b for a, b in zip(made, value, strict=True)) else type(value)(made)
 
 
-def _number(x: Any, dtypes: str) -> Any:
+def _number(x: Any, dtypes: str, arrays: bool) -> Any:
     """The number that a tensor, or an object of NumPy's, holds; anything else as it is."""
     if is_numpys(x, "generic", "ndarray"):
-        return x.item() if x.shape == () and x.dtype.kind in "biuf" else x
+        taken = arrays or is_numpys(x, "generic")
+        return x.item() if taken and x.shape == () and x.dtype.kind in "biuf" else x
     if not dtypes or not _is_traceable(x) or x.shape not in ((), (1,)):
         return x
     kind, array = x.tensor_type, dispatch.known_array(x)

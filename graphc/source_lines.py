@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from typing import Any
 
 #: The folder that graphc lies in.
 _ABOVE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -56,3 +57,20 @@ def find_file(path: str) -> str:
         if file and file.endswith(os.sep + path):
             return str(file)
     return path
+
+
+def excerpt(loc: Any) -> list[str]:
+    """A place, an `errors.Loc`, with its line of code, and a mark under the instruction, where that is a part of the line."""
+    text = source_line(loc.file, loc.line)
+    head = f"  {loc}  "
+    stripped = text.strip()
+    if not stripped:
+        return [head.rstrip()]
+    lines = [head + stripped]
+    if loc.col is not None and loc.end_col is not None and loc.end_col > loc.col:
+        # co_positions counts UTF-8 bytes.
+        before = len(text.encode()[: loc.col].decode(errors="replace")) - (len(text) - len(text.lstrip()))
+        width = len(text.encode()[loc.col : loc.end_col].decode(errors="replace"))
+        if before >= 0 and width < len(stripped):
+            lines.append(" " * (len(head) + before) + "^" * width)
+    return lines

@@ -34,7 +34,7 @@ def _per_channel(owner: str, name: str, given: Any, x: Tensor) -> Tensor:
     return F.reshape(_wide(p), (1, -1, *[1] * (x.ndim - 2)))
 
 
-def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+def batch_norm_stats(input: Tensor, eps: float | Tensor) -> tuple[Tensor, Tensor]:
     """([C], [C]): of each channel of [N, C, ...] the mean, and 1 / sqrt(variance + eps); of halves in float32
     (MindSpore: mint.batch_norm_stats, for which it has no kernel on a CPU). Raises ShapeError, DTypeError.
     """
@@ -51,8 +51,8 @@ def batch_norm_gather_stats_with_counts(
     invstd: Tensor,
     running_mean: Tensor | None = None,
     running_var: Tensor | None = None,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
+    momentum: float | Tensor = 0.1,
+    eps: float | Tensor = 1e-5,
     counts: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """([C], [C]) of all batches together, from what batch_norm_stats gives for each: mean and invstd [batches, C], and how many
@@ -95,7 +95,7 @@ def batch_norm_elemt(
     bias: Tensor | None = None,
     mean: Tensor | None = None,
     invstd: Tensor | None = None,
-    eps: float = 1e-5,
+    eps: float | Tensor = 1e-5,
 ) -> Tensor:
     """(input - mean) invstd weight + bias, each one number per channel of [N, C, ...], in the dtype of input; what is None is
     left out. eps counts for nothing: it is in invstd (MindSpore: mint.batch_norm_elemt, for which it has no kernel on a CPU).

@@ -268,9 +268,7 @@ def _as_large(new: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _numbers(x: Tensor, value: Any) -> Tensor:
-    """A number, array or nested list of numbers, tensors among them, as a tensor that can be written to x. ArgumentTypeError
-    for anything else.
-    """
+    """Numbers, also an array or nested list of them and of tensors, as a tensor for elements of x. Raises ArgumentTypeError."""
     if isinstance(value, (list, tuple)) and value and any(isinstance(v, (Tensor, list, tuple)) for v in value):
         parts = [v if isinstance(v, Tensor) else _numbers(x, v) for v in value]
         if len({p.shape for p in parts}) == 1:
