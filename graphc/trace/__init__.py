@@ -117,6 +117,8 @@ def _traced(
         tracer.calls.clear()
         tracer.names.clear()
         tracer.given = ()
+        if attributes is not None:
+            attributes.forget()
     updates = [(node_id, tracer.state[id(p)]) for node_id, p in tracer.params.items() if id(p) in tracer.written]
     names = [tracer.graph.node(inputs[i]).name if i in inputs else name for i, name in enumerate(names)]
     tracer.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)

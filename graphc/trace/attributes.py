@@ -283,7 +283,8 @@ class Attributes:
         self._known, self._root, self._by_any_name = known, root, by_any_name
         #: Whether any are known.
         self.are_there = False
-        self._orders: list[tuple[Cell, list[str]]] = []
+        self._recorder: Any = None
+        self._orders: dict[tuple[int, str], tuple[Cell, list[str]]] = {}
         self._before: dict[tuple[int, str], tuple[Cell, str, Any]] = {}
         self._kept: dict[tuple[int, str], Kept] = {}
         self._given: dict[tuple[int, str], Any] = {}
@@ -345,6 +346,14 @@ class Attributes:
                 kept.leaves(self._recorder, value, is_given, opened)
         return [k for key, k in self._kept.items() if key in self._given or k.loc is not None]
 
+    def forget(self) -> None:
+        """Let go of the Cells, which the trace and what it has made would keep, in circles, for a while."""
+        self._orders.clear()
+        self._before.clear()
+        self._kept.clear()
+        self._given.clear()
+        del self._root, self._by_any_name, self._recorder
+
     def _is_known(self, cell: Cell, name: str) -> bool:
         return (id(cell), name) in self._before
 
@@ -361,8 +370,8 @@ class Attributes:
     def _take(self, cell: Cell, name: str, path: str, unasked: bool) -> None:
         """Take an attribute out of its Cell; `unasked`: it may be read without asking the Cell, which is given it at once."""
         space = vars(cell)
-        self._orders.append((cell, list(space)))
         key, shown = (id(cell), name), f"self.{path}.{name}" if path else f"self.{name}"
+        self._orders[key] = cell, list(space)
         self._before[key] = cell, name, space.pop(name, _MISSING)
         self._kept[key] = Kept(cell, name, shown)
         if unasked:
@@ -373,7 +382,7 @@ class Attributes:
             vars(cell).pop(name, None)
             if value is not _MISSING:
                 vars(cell)[name] = value
-        for cell, order in reversed(self._orders):  # In which what a step depends on is compared.
+        for cell, order in reversed(self._orders.values()):  # In which what a step depends on is compared.
             space = vars(cell)
             held = dict(space)
             space.clear()

@@ -41,8 +41,9 @@ def _is_around(recorder: GraphRecorder, other: GraphRecorder) -> bool:
 
 
 def apart(x: Tensor) -> Tensor:
-    """x as a value of its own."""
+    """x as a value of its own, which stays when x is written."""
     made = call("Reshape", x, shape=x.shape)
+    made = made.twin() if isinstance(made, TracedTensor) else made
     made.is_number = x.is_number
     return made
 
