@@ -12,6 +12,8 @@ from graphc.frames import is_own
 from graphc.kinds import Kind, is_numpys, is_tensor, kinds
 from graphc.suggest import NOTHING, nearest_argument, question
 
+#: What Python and NumPy raise of arguments of which they can make nothing.
+_OF_ARGUMENTS = (TypeError, ValueError, LookupError, AttributeError, AssertionError, OverflowError)
 #: Nests are looked through so deep.
 _DEPTH = 4
 _TENSORS = "a tuple or list of Tensors"
@@ -31,7 +33,8 @@ def refuse_kind(
     """
     if isinstance(error, TypeError):
         refuse_call(function, error, name)
-    if isinstance(error, (GraphcError, RecursionError)) or is_own(error):
+    # What is wrong with a file says nothing of arguments.
+    if isinstance(error, (GraphcError, RecursionError, OSError)) or is_own(error):
         return
     name = name or function.__name__.strip("_")
     if isinstance(error, MemoryError) or TOO_LARGE.search(str(error)):
@@ -62,6 +65,8 @@ def refuse_kind(
     types = ", ".join(str(x.tensor_type) for x in given.values() if is_tensor(x))
     if isinstance(error, IndexError) and types:
         raise ShapeError(f"{name} of {types}: an axis is needed that is not there", loc=user_loc()) from None
+    if not isinstance(error, _OF_ARGUMENTS):
+        return
     left_open = {
         k: v
         for k, v in {**given, **made_with}.items()

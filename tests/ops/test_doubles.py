@@ -17,7 +17,11 @@ from graphc_codegen import compile_program
 OPS = [
     n
     for n, d in all_ops().items()
-    if isinstance(d.lower, Kernel) and (d.lower.double or "float64" in d.lower.dtypes) and d.samples
+    if isinstance(d.lower, Kernel)
+    and (d.lower.double or "float64" in d.lower.dtypes)
+    and d.samples
+    # Which gives complex numbers: a pass takes these apart before.
+    and n != "Eig"
 ]
 
 

@@ -198,7 +198,7 @@ def test_refused():
         (lambda: x.put_(i(0), i(1)), DTypeError, "put_: the tensor is f32"),
         (lambda: x.masked_scatter(Tensor(MASK), f(1, 2)), ArgumentValueError, "source has 2 elements"),
         (lambda: x.masked_scatter(Tensor(X), f(1, 2)), DTypeError, "expected bool"),
-        (lambda: x.fill_diagonal(f(1)), ArgumentTypeError, "must be a number"),
+        (lambda: x.fill_diagonal(f(1, 2)), ArgumentTypeError, "must be a number"),
         (lambda: ops.zeros((2, 2, 3)).fill_diagonal(1), ShapeError, "axes of one size"),
         (lambda: x.diagonal_scatter(f(1)), ShapeError, "has 2"),
         (lambda: x.diagonal_scatter(f(1), 0, 1, 1), ShapeError, "both axis 1"),
