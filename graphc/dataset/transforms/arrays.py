@@ -12,7 +12,7 @@ from graphc.dataset.checks import integer, number
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.schema import numpy_dtype
 from graphc.dataset.transforms.base import Transform, WholeTransform
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, KindError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 from graphc.ops.tensor.dtype import bool_
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -107,7 +107,8 @@ def _end(name: str, value: Any) -> Array | None:
         return None
     array = to_array(value)
     if array.ndim != 1:
-        raise ArgumentValueError(f"Concatenate: {name} must have one axis, got shape {array.shape}", loc=user_loc())
+        kind = ArgumentValueError if isinstance(value, np.ndarray) else ArgumentTypeError
+        raise kind(f"Concatenate: {name} must have one axis, got shape {array.shape}", loc=user_loc())
     return array
 
 
