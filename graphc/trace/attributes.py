@@ -19,7 +19,7 @@ import numpy as np
 from graphc import dispatch
 from graphc.errors import ExportError, Loc, SignatureError, TraceError, user_loc
 from graphc.ir import TensorType
-from graphc.nn.cell.cell import Cell, is_set_by_class
+from graphc.nn.cell.cell import Cell, holds_state
 from graphc.ops.functional.index import write_now
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
@@ -79,8 +79,7 @@ class Known:
         for _, cell in root.cells_and_names():
             code = getattr(inspect.unwrap(type(cell).construct), "__code__", None)
             for name in () if code is None else sets(code):
-                own = not hasattr(Cell, name) and not is_set_by_class(type(cell), name) and name != "training"
-                if own and not isinstance(vars(cell).get(name), (Parameter, Cell)) and name not in self.of(cell):
+                if name not in self.of(cell) and holds_state(cell, name):
                     self.learn(cell, name, is_read=False)
 
     def of(self, cell: Cell) -> dict[str, bool]:

@@ -31,6 +31,12 @@ def is_set_by_class(cls: type[Cell], name: str) -> bool:
     return not hasattr(Cell, name) and hasattr(inspect.getattr_static(cls, name, None), "__set__")
 
 
+def holds_state(cell: Cell, name: str) -> bool:
+    """Whether a step may set an attribute: none that every Cell has, no part of the structure, none of a property."""
+    own = name == "training" or hasattr(Cell, name) or is_set_by_class(type(cell), name)
+    return not own and not isinstance(vars(cell).get(name), _STRUCTURE)
+
+
 def _without_arguments(cls: type[Cell]) -> Callable[..., None]:
     """The `__init__` of a layer of graphc's that defines none: what Cell's own takes is for the Cells of users."""
 
@@ -152,8 +158,7 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
             return False
         if is_set_by_class(type(self), name):
             return False  # What a setter of the user's sets is another attribute.
-        kinds = Parameter, ParameterTuple, Cell
-        if not (name == "training" or hasattr(Cell, name) or isinstance(held, kinds) or isinstance(value, kinds)):
+        if holds_state(self, name) and not isinstance(value, _STRUCTURE):
             if name in self._buffer_names:
                 self._require_buffer(name, value)
             if active.sets(self, name, value):
@@ -346,5 +351,8 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
         lines = [line.replace("\n", "\n  ") for line in (*([own] if own else []), *below)]
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
 
+
+#: What an attribute holds that is a part of the structure.
+_STRUCTURE = (Parameter, ParameterTuple, Cell)
 
 __all__ = ["Cell"]
