@@ -15,7 +15,7 @@ import numpy as np
 
 from graphc import alike, context, passes, processes, timed, watches
 from graphc.attempts import Attempts
-from graphc.build import build, distance, failure, multiplies_bfloat16, notes_of, refuse_gradients, too_large
+from graphc.build import apart, build, failure, multiplies_bfloat16, notes_of, refuse_gradients, too_large
 from graphc.counted import Counted, trace_counted
 from graphc.debug import second_cache, switches, threads
 from graphc.entry import Entry
@@ -144,7 +144,7 @@ class CompiledStep(Shown):
                 canary=on.canary,
                 profile=on.profile and on.jit,
                 threads=threads(),
-                distance=None if on.threads else distance,
+                apart=None if on.threads else apart,
                 bfloat16=multiplies_bfloat16,
                 cache=second_cache,
             )

@@ -23,6 +23,7 @@ from graphc.errors import (
     user_loc,
 )
 from graphc.ir import Graph, walk
+from graphc.lower import Apart
 from graphc.ops.declared.bounds import IndexRangeError, out_of_range
 from graphc.ops.declared.transforms import REQUESTS
 
@@ -57,14 +58,14 @@ def build(program: Program, *, checked: bool, locations: Callable[[], Mapping[in
 
 
 @cache
-def distance(seconds: float = 0.04) -> float | None:
-    """Nanoseconds that a line of the cache takes from one processor to another, measured when it is first asked for: that is some
-    milliseconds, or up to `seconds` on a busy machine. On virtual machines it changes, so nobody keeps it. None if two threads
-    never ran at the same time.
+def apart(seconds: float = 0.04) -> Apart:
+    """How far two cores are from each other, measured when it is first asked for: that takes some milliseconds, or up to twice
+    `seconds` on a busy machine. On virtual machines it changes, so nobody keeps it.
     """
-    from graphc_codegen.run.peak import measure_distance  # The generator is loaded when there is something to generate.
+    # The generator is loaded when there is something to generate.
+    from graphc_codegen.run.peak import measure_distance, measure_slowing
 
-    return measure_distance(object_cache(), seconds)
+    return Apart(measure_distance(object_cache(), seconds), measure_slowing(object_cache(), seconds))
 
 
 def converts_float16() -> bool:

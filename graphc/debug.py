@@ -10,7 +10,7 @@ MS_DEV_SAVE_GRAPHS_PATH=dir  where that is written, a folder for each step (defa
 GRAPHC_CACHE_DIR=dir       where compiled objects are kept ("0" or "" switches the cache off)
 GRAPHC_CANARY=1            debug build: no buffer reuse, canaries between buffers, checked after each step
 GRAPHC_TRACEBACK=full      keep graphc's own frames in tracebacks
-GRAPHC_NUM_THREADS=n       the most threads of a step (default: the CPUs this process may use, fewer where they are far apart)
+GRAPHC_NUM_THREADS=n       the most threads of a step (default: the cores this process may use, fewer where they are far apart)
 GRAPHC_PROFILE=1           profiling build: every kernel call counts its time, see `CompiledStep.timings`
 GRAPHC_FIND_NAN=1          find the first infinity or NaN of a step and where it comes from (docs/debugging.md)
 GRAPHC_RANK_TIMEOUT=s      after so many seconds without a sign of life of a process all others end (default: 60; 0: never)
@@ -28,6 +28,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+
+from graphc_codegen.cores import first_of_cores
 
 #: Linux: the microseconds of CPU time that the cgroup of this process has in a period, or "max", and the period.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -109,7 +111,7 @@ def _integer(name: str, default: int) -> int:
 
 
 def threads() -> int:
-    """How many threads a step may have: GRAPHC_NUM_THREADS, else the CPUs of this process and what its cgroup grants.
+    """How many threads a step may have: GRAPHC_NUM_THREADS, else the cores of this process and what its cgroup grants.
 
     Where mpiexec has started several processes on this machine and has bound none to CPUs of its own, these are divided.
     Raises ValueError for a number below 1.
@@ -117,7 +119,7 @@ def threads() -> int:
     wanted = switches().threads
     if wanted < 0:
         raise ValueError(f"GRAPHC_NUM_THREADS must be positive, got {wanted}")
-    return wanted or max(1, cpus() // _sharing())
+    return wanted or max(1, min(cpus(), cores()) // _sharing())
 
 
 @cache
@@ -138,6 +140,12 @@ def cpus() -> int:
     except (OSError, ValueError):  # No quota, or another system.
         return count
     return max(1, min(count, granted))
+
+
+@cache
+def cores() -> int:
+    """How many cores the CPUs are that this process may use: fewer where a core has two threads, and the system says so."""
+    return len(first_of_cores())
 
 
 @cache

@@ -14,7 +14,7 @@ import numpy as np
 from graphc import collector, passes
 from graphc.api import CompiledStep
 from graphc.attached import attached
-from graphc.build import build, distance, multiplies_bfloat16, too_large
+from graphc.build import apart, build, multiplies_bfloat16, too_large
 from graphc.debug import second_cache, switches, threads
 from graphc.errors import Loc
 from graphc.failures import failing
@@ -90,7 +90,7 @@ class _Program:
                 final,
                 canary=on.canary,
                 threads=threads(),
-                distance=None if on.threads else distance,
+                apart=None if on.threads else apart,
                 bfloat16=multiplies_bfloat16,
                 cache=second_cache,
             )

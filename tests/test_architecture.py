@@ -57,7 +57,7 @@ ALLOWED = {
     "graphc.codes": set(),
     "graphc.source_lines": set(),
     "graphc.errors": {"graphc.codes", "graphc.source_lines"},
-    "graphc.debug": set(),
+    "graphc.debug": {"graphc_codegen.cores"},
     "graphc.dispatch": set(),
     "graphc.arguments": {"graphc.errors"},
     "graphc.grammar": {"graphc.errors", "graphc.codes"},
@@ -109,7 +109,7 @@ ALLOWED = {
 }
 #: The generator's rooms and single files: each imports only what stands before it, inside functions too.
 ROOMS = (
-    "errors", "forks", "dtypes", "permission", "target", "links", "literals", "thread_context", "declarations",
+    "errors", "forks", "cores", "dtypes", "permission", "target", "links", "literals", "thread_context", "declarations",
     "vector_writer", "writer",
     "kernel_facts", "scalars", "program", "loops", "kernels", "text", "validate", "object_code", "run", "shared_object",
 )  # fmt: skip

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from graphc.debug import cpus, switches
+from graphc.debug import cores, cpus, switches
 
 _PACKAGES = ("graphc", "numpy", "networkx", "jinja2", "numba", "llvmlite")
 
@@ -39,7 +39,7 @@ def _version(package: str) -> str | None:
 
 
 def _cpu() -> dict[str, Any]:
-    about: dict[str, Any] = {"machine": platform.machine(), "cores": cpus()}
+    about: dict[str, Any] = {"machine": platform.machine(), "cpus": cpus(), "cores": min(cpus(), cores())}
     try:
         from llvmlite import binding
     except ImportError as error:
@@ -50,17 +50,22 @@ def _cpu() -> dict[str, Any]:
         "features": [f for f in _FEATURES if have.get(f)],
         "halves": _halves(have),
     }
-    return about | _distance()
+    return about | _apart(about["cores"])
 
 
-def _distance() -> dict[str, Any]:
-    """Nanoseconds that a line of the cache takes from one core to another, None if there is but one or they are busy."""
+def _apart(cores: int) -> dict[str, Any]:
+    """How far two cores are apart: nanoseconds that a line of the cache takes from one to the other, and whether they are threads
+    of one core after all; None if there is but one or they are busy.
+    """
     try:
-        from graphc.build import distance  # `doctor` measures, and tells what fails on the way.
+        # `doctor` measures, and tells what fails on the way.
+        from graphc.build import apart
+        from graphc.lower import Apart
 
-        return {"distance_ns": None if cpus() < 2 else distance(1.0)}
+        found = apart(1.0) if cores > 1 else Apart()
     except (ImportError, RuntimeError) as error:  # A CodegenError is one.
-        return {"distance_ns": None, "distance_error": str(error)}
+        return {"distance_ns": None, "one_core": None, "distance_error": str(error)}
+    return {"distance_ns": found.nanoseconds, "one_core": None if found.slowing is None else found.is_one_core}
 
 
 def _how_computed() -> tuple[bool, str]:
@@ -113,7 +118,8 @@ def report_text(report: dict[str, Any]) -> str:
     lines = [f"{'python':<12} {report['python']}", f"{'platform':<12} {report['platform']}"]
     lines += [f"{name:<12} {version or 'not installed'}" for name, version in report["packages"].items()]
     cpu, cache = report["cpu"], report["cache"]
-    lines.append(f"{'cpu':<12} {cpu.get('name', cpu['machine'])}, {cpu['cores']} cores usable")
+    on = "" if cpu["cpus"] == cpu["cores"] else f" ({cpu['cpus']} CPUs)"
+    lines.append(f"{'cpu':<12} {cpu.get('name', cpu['machine'])}, {cpu['cores']} cores{on} usable")
     lines.append(f"{'distance':<12} {_distance_text(cpu)}")
     lines.append(f"{'features':<12} {cpu.get('error') or ' '.join(cpu['features']) or 'none of those that matter'}")
     if "halves" in cpu:
@@ -129,7 +135,8 @@ def report_text(report: dict[str, Any]) -> str:
 def _distance_text(cpu: dict[str, Any]) -> str:
     nanoseconds = cpu.get("distance_ns")
     if nanoseconds is not None:
-        return f"a line of the cache takes {nanoseconds:.0f} ns from one core to another"
+        whose = "one to another of them, which are threads of one core" if cpu["one_core"] else "one core to another"
+        return f"a line of the cache takes {nanoseconds:.0f} ns from {whose}"
     return str(
         cpu.get("distance_error", "one core" if cpu["cores"] < 2 else "not known: no two threads ran at the same time")
     )

@@ -21,6 +21,11 @@ _MEET, _MEET_EACH = 300.0, 60.0
 _DISPATCH = 6000.0
 #: Nanoseconds that a line of the cache took from one processor to another where these figures were read off.
 NEAR = 100.0
+#: From so much slowing on, half way from 1 to 2, two processors are threads of one core; how many times as fast both compute as
+#: one of them, and nanoseconds of a meeting, where each waits for what it takes from the other. From steps that took 0.46 to 2.2
+#: times as long on two threads, on one core for some of the time, as on one (docs/performance.md, Emerald Rapids): of each the
+#: shorter is chosen.
+_ONE_CORE, _BOTH, _MEET_ON_ONE = 1.5, 1.25, 30_000.0
 #: What a kernel touches costs a line's way, beyond that, once in so many bytes: a part of it is another thread's, and many lines
 #: are under way at once. From steps that took 1.5 to 2.2 times as long on the same machine when its processors were 370 ns apart;
 #: where the gain is in doubt, one thread is taken.
@@ -59,6 +64,54 @@ class Cost(NamedTuple):
     times: int
 
 
+class Apart(NamedTuple):
+    """How far two cores are from each other, as measured; None is not known, which counts as near and as cores of their own.
+
+    nanoseconds     that a line of the cache takes from one to the other
+    slowing         how many times as long arithmetic takes on one while the other computes, too: 2 where both are threads of one
+                    core, as those of a small virtual machine often are, which does not tell
+    """
+
+    nanoseconds: float | None = None
+    slowing: float | None = None
+
+    @property
+    def is_one_core(self) -> bool:
+        return (self.slowing or 1.0) > _ONE_CORE
+
+
+NEARBY = Apart()
+
+
+class Team(NamedTuple):
+    """Threads that share the calls of a step: how many, how many times as fast as one they compute, nanoseconds of a meeting, and
+    nanoseconds more for each byte that a call touches.
+    """
+
+    threads: int
+    speed: float
+    meeting: float
+    crossing: float = 0.0
+
+
+ALONE = Team(1, 1.0, 0.0)
+
+
+def team(threads: int, most: int, apart: Apart) -> Team:
+    """So many threads on a machine of `most` processors. Where two are threads of one core all others are, too; while there are
+    cores for all threads, each has one.
+    """
+    cores = (most + 1) // 2 if apart.is_one_core else most
+    distance = stepped(apart.nanoseconds or NEAR)
+    meeting = (
+        (_MEET + _MEET_EACH * threads) * distance / NEAR
+    )  # It is made of words that go from one processor to another.
+    crossing = (distance - NEAR) / _CROSSING
+    if threads <= cores:
+        return Team(threads, threads, meeting, crossing)
+    return Team(threads, cores + (_BOTH - 1.0) * (threads - cores), max(meeting, _MEET_ON_ONE), crossing)
+
+
 def stepped(distance: float) -> float:
     """NEAR up to 2.8 times that, else four times, sixteen times and so on, each up to 2.8 times itself: two runs that measure a
     little differently, or one on a busy machine that cannot measure, should not make two programs.
@@ -66,25 +119,19 @@ def stepped(distance: float) -> float:
     return NEAR * 4.0 ** max(0, math.floor(math.log(distance / NEAR, 4) + 0.25))
 
 
-def _meeting(threads: int, distance: float) -> float:
-    """It is made of words that go from one processor to another."""
-    return (_MEET + _MEET_EACH * threads) * distance / NEAR
+def is_shared(kernel: Kernel, alone: float, team: Team) -> bool:
+    """Whether several threads do a call faster than one, which needs `alone` nanoseconds."""
+    return divisible(kernel) and alone - alone / team.speed > team.meeting
 
 
-def is_shared(kernel: Kernel, alone: float, threads: int, distance: float = NEAR) -> bool:
-    """Whether `threads` on processors so many nanoseconds apart do a call faster than one, which needs `alone` nanoseconds."""
-    return divisible(kernel) and alone - alone / threads > _meeting(threads, distance)
+def best_team(calls: Sequence[Cost], most: int, apart: Apart = NEARBY) -> Team:
+    """Of up to `most` threads those with the least estimated time, on processors so far apart."""
 
-
-def best_threads(calls: Sequence[Cost], most: int, distance: float = NEAR) -> int:
-    """The number of threads up to `most`, on processors so many nanoseconds apart, with the least estimated time."""
-
-    def time(threads: int) -> float:
-        total = _DISPATCH if threads > 1 else 0.0
+    def time(team: Team) -> float:
+        total = _DISPATCH if team.threads > 1 else 0.0
         for kernel, alone, nbytes, times in calls:
-            shared = threads > 1 and is_shared(kernel, alone, threads, distance)
-            crossing = (distance - NEAR) * nbytes / _CROSSING
-            total += times * (alone / threads + _meeting(threads, distance) + crossing if shared else alone)
+            shared = is_shared(kernel, alone, team)
+            total += times * (alone / team.speed + team.meeting + team.crossing * nbytes if shared else alone)
         return total
 
-    return min(range(1, max(most, 1) + 1), key=time)
+    return min([ALONE, *(team(threads, most, apart) for threads in range(2, most + 1))], key=time)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from graphc.errors import LoweringError
 from graphc.ir.types import Array
 from graphc.lower.buffers import Buffers
+from graphc.lower.cost import Apart
 from graphc_codegen.program import Buffer, Kernel, Stmt
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ class Context:
     results         the buffers that are read after the end
     constants       the arrays of buffers that hold constants
     most_threads    how many threads the program may have
-    distance        measures how many nanoseconds the processors are apart, None where that is not known; without it they are near
+    apart           measures how far processors are apart; without it they are near, and cores of their own
     cache           bytes of a processor's second cache, 0 where that is not known
     canary          bytes that stay free after each buffer; with any, no two buffers share memory
     layout          where the buffers lie; set by `place_buffers`
@@ -43,7 +44,7 @@ class Context:
     results: tuple[int, ...] = ()
     constants: Mapping[int, Array] = field(default_factory=dict)
     most_threads: int = 1
-    distance: Callable[[], float | None] | None = None
+    apart: Callable[[], Apart] | None = None
     cache: int = 0
     canary: int = 0
     layout: Layout | None = None

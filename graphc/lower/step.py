@@ -10,6 +10,7 @@ from graphc.ir import Graph, TensorType, Value
 from graphc.ir.types import Array
 from graphc.lower.body import Body
 from graphc.lower.buffers import Buffers, Constants
+from graphc.lower.cost import Apart
 from graphc.lower.pipeline import REWRITES, Stage, run
 from graphc.lower.rewrite import Context, Rewrite, Statements
 from graphc_codegen.program import Program
@@ -49,7 +50,7 @@ def lower(
     canary: bool = False,
     profile: bool = False,
     threads: int = 1,
-    distance: Callable[[], float | None] | None = None,
+    apart: Callable[[], Apart] | None = None,
     bfloat16: Callable[[], str] = str,
     cache: Callable[[], int] = int,
     rewrites: Sequence[Rewrite] = REWRITES,
@@ -57,7 +58,7 @@ def lower(
     """Lower a graph without Grad nodes, for at most so many threads.
 
     `canary` keeps buffers apart with 64 bytes between them, for the debug build; `profile` makes calls count their time.
-    `distance` measures how many nanoseconds processors are apart, by which several threads pay or do not (None: not known).
+    `apart` measures how far processors are apart, by which several threads pay or do not (None: nobody does).
     `bfloat16` says how the processor multiplies that: by "pairs", by AMX' "tiles", or not (""); if "all by tiles", others
     by these, too.
     `cache` says how many bytes the second cache of a processor has (0: not known).
@@ -78,7 +79,7 @@ def lower(
         results=tuple(buffer for buffer, _ in results),
         constants={b: arrays[k] for b, k in buffers.constants()},
         most_threads=threads,
-        distance=distance,
+        apart=apart,
         cache=cache(),
         canary=_CANARY if canary else 0,
     )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from graphc.lower.cost import NEAR, Cost, best_threads, is_shared, nanoseconds, stepped
+from graphc.lower.cost import ALONE, Cost, Team, best_team, is_shared, nanoseconds
 from graphc.lower.rewrite import Context, Layout, Statements
 from graphc.lower.statements import operands, params_of, turns
 from graphc_codegen.program import ITEMSIZE, Call, For, If, Kernel, Stmt, exchanges, may_fail, written
@@ -115,27 +115,27 @@ def share_calls(body: Statements, context: Context) -> Statements:
         alone = nanoseconds(call.kernel, [sizes[b] for b in call.args])
         return Cost(call.kernel, alone, sum([nbytes[b] for b in call.args]), times)
 
-    most, distance = context.most_threads, NEAR
+    most = context.most_threads
     counted = list(turns(body)) if most > 1 else []
     costs = [cost(*turn) for turn in counted]
-    context.threads = best_threads(costs, most) if most > 1 else 1
-    if context.threads > 1 and context.distance is not None:
-        distance = stepped(context.distance() or NEAR)
-        context.threads = best_threads(costs, most, distance)
-    if context.threads == 1:
+    team = best_team(costs, most) if most > 1 else ALONE
+    if team.threads > 1 and context.apart is not None:
+        team = best_team(costs, most, context.apart())
+    context.threads = team.threads
+    if team.threads == 1:
         return body
     # A step begins when all threads have met.
     touched = _Touched()
     touched.known = True
     alone = {id(call): cost.alone for (call, _), cost in zip(counted, costs, strict=True)}
-    return _Sharer(layout, alone, context.threads, distance).block(body, touched)
+    return _Sharer(layout, alone, team).block(body, touched)
 
 
 class _Sharer:
     """`alone` is how long calls take on one thread, in nanoseconds, by their id."""
 
-    def __init__(self, layout: Layout, alone: dict[int, float], threads: int, distance: float) -> None:
-        self.threads, self.distance = threads, distance
+    def __init__(self, layout: Layout, alone: dict[int, float], team: Team) -> None:
+        self.team = team
         self.alone = alone
         self.divided: dict[tuple[int, bool], Kernel] = {}
         self.place: dict[int, tuple[int, int]] = {}
@@ -189,7 +189,7 @@ class _Sharer:
         if may_fail(call.kernel):  # All threads must know whether it has before they go on.
             touched.forget()
             return replace(call, wait=True)
-        shared = is_shared(call.kernel, self.alone[id(call)], self.threads, self.distance)
+        shared = is_shared(call.kernel, self.alone[id(call)], self.team)
         read, written = operands(call)
         place = self.place  # Inputs and constants, which nobody writes, do not count.
         touches = [_Touch(*place[b], False, shared) for b in read if b in place]
@@ -203,7 +203,7 @@ class _Sharer:
         """A kernel on all threads or on one: the same for all its calls, which keep it alive meanwhile."""
         made = self.divided.get((id(kernel), shared))
         if made is None:
-            made = self.divided[id(kernel), shared] = replace(kernel, threads=self.threads if shared else 1)
+            made = self.divided[id(kernel), shared] = replace(kernel, threads=self.team.threads if shared else 1)
         return made
 
     def _touch(self, buffer: int, writes: bool, everybody: bool) -> list[_Touch]:

@@ -17,6 +17,7 @@ from graphc.cli.main import main
 from graphc.inspect.dump import write_dump
 from graphc.inspect.record import Record, load_record
 from graphc.ir import to_text
+from graphc.lower import Apart
 
 ROOT = Path(__file__).parents[2]
 
@@ -256,18 +257,23 @@ def test_doctor(capsys, monkeypatch, tmp_path):
     (tmp_path / "a.o").write_bytes(b"12345")
     monkeypatch.setenv("GRAPHC_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("graphc.cli.doctor.cpus", lambda: 7)
-    monkeypatch.setattr("graphc.build.distance", lambda seconds: 123.4)
+    monkeypatch.setattr("graphc.cli.doctor.cores", lambda: 4)
+    monkeypatch.setattr("graphc.build.apart", lambda seconds: Apart(123.4, 1.0))
     assert main(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["cache"] == {"directory": str(tmp_path), "files": 1, "bytes": 5}
     assert found["packages"]["numpy"]
-    assert found["cpu"]["cores"] == 7
-    assert found["cpu"]["distance_ns"] == 123.4
+    assert (found["cpu"]["cpus"], found["cpu"]["cores"]) == (7, 4)
+    assert (found["cpu"]["distance_ns"], found["cpu"]["one_core"]) == (123.4, False)
     monkeypatch.setenv("GRAPHC_CACHE_DIR", "0")
     assert main(["doctor"]) == 0
     text = capsys.readouterr().out
     assert "switched off" in text
-    assert "takes 123 ns from one core to another" in text
+    assert "4 cores (7 CPUs) usable" in text
+    assert "takes 123 ns from one core to another\n" in text
+    monkeypatch.setattr("graphc.build.apart", lambda seconds: Apart(20.0, 1.9))
+    assert main(["doctor"]) == 0
+    assert "takes 20 ns from one to another of them, which are threads of one core" in capsys.readouterr().out
     monkeypatch.setattr("graphc.cli.doctor.cpus", lambda: 1)
     assert main(["doctor"]) == 0
     assert "distance     one core\n" in capsys.readouterr().out

@@ -110,6 +110,16 @@ def test_a_cgroup_may_grant_fewer_cpus(
     assert cpus.__wrapped__() == granted
 
 
+def test_a_step_has_a_thread_for_each_core_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GRAPHC_NUM_THREADS", raising=False)
+    for on, granted, most in ((4, 8, 4), (8, 8, 8), (4, 2, 2)):
+        monkeypatch.setattr(import_module("graphc.debug"), "cores", lambda on=on: on)
+        monkeypatch.setattr(import_module("graphc.debug"), "cpus", lambda granted=granted: granted)
+        assert threads() == most
+    monkeypatch.setenv("GRAPHC_NUM_THREADS", "8")
+    assert threads() == 8
+
+
 def test_llvm_has_a_thread_for_each_cpu_however_many_the_step_has(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 

@@ -15,9 +15,9 @@ from graphc import Tensor, nn, ops
 from graphc.build import multiplies_bfloat16
 from graphc.debug import debug
 from graphc.errors import LoweringError, VerifyError
-from graphc.lower import REWRITES, Context, Lowered, Rewrite, Statements, lower, pipeline
+from graphc.lower import REWRITES, Apart, Context, Lowered, Rewrite, Statements, lower, pipeline
 from graphc.lower.check import check
-from graphc.lower.cost import NEAR, stepped
+from graphc.lower.cost import NEAR, Cost, best_team, stepped
 from graphc.testing import close_to_reference, graph_of
 from graphc_codegen import compile_program
 from graphc_codegen.program import Call, If, LoopKernel, NamedKernel, While
@@ -245,19 +245,38 @@ def test_without_places_there_is_no_program(missing: str) -> None:
             lowered(*rewrites)
 
 
-@pytest.mark.parametrize(("distance", "threads"), [(None, 2), (20.0, 2), (130.0, 2), (3200.0, 1)])
-def test_threads_that_are_far_apart_are_not_used(distance: float | None, threads: int) -> None:
-    graph = graph_of(TWO_PRODUCTS)
-    assert lower(graph, threads=2, distance=lambda: distance).program.threads == threads
+@pytest.mark.parametrize(
+    ("apart", "size", "threads"),
+    [
+        (Apart(), 256, 2),
+        (Apart(20.0), 128, 2),
+        (Apart(130.0, 1.3), 128, 2),
+        (Apart(3200.0, 1.0), 256, 1),
+        (Apart(20.0, 1.9), 128, 1),  # Threads of one core, which long calls keep busier than one does.
+        (Apart(20.0, 1.9), 256, 2),
+    ],
+)
+def test_threads_that_are_far_apart_or_of_one_core_are_not_used(apart: Apart, size: int, threads: int) -> None:
+    graph = graph_of(TWO_PRODUCTS.replace("256", f"{size}"))
+    assert lower(graph, threads=2, apart=lambda: apart).program.threads == threads
+
+
+def test_a_core_has_one_thread_but_for_long_calls() -> None:
+    """Of eight processors on four cores."""
+    apart = Apart(20.0, 2.0)
+    kernel = lower(graph_of(TWO_PRODUCTS)).program.body[0].kernel
+    short, long = ([Cost(kernel, nanoseconds, 1 << 20, 8)] for nanoseconds in (50e3, 50e6))
+    assert best_team(short, 8, apart).threads == 4
+    assert best_team(short, 8).threads == best_team(long, 8, apart).threads == 8
 
 
 @pytest.mark.parametrize(("most", "size"), [(1, 256), (2, 8)])
 def test_nobody_measures_how_far_threads_are_apart_that_do_not_pay(most: int, size: int) -> None:
-    def distance() -> float:
+    def apart() -> Apart:
         raise AssertionError("measured")
 
     graph = graph_of(TWO_PRODUCTS.replace("256", f"{size}"))
-    assert lower(graph, threads=most, distance=distance).program.threads == 1
+    assert lower(graph, threads=most, apart=apart).program.threads == 1
 
 
 def test_a_little_further_apart_is_the_same_program() -> None:

@@ -9,16 +9,18 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from graphc_codegen import compile_program
+from graphc_codegen.cores import first_of_cores
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.object_code.llvm_modules import compile_module
 from graphc_codegen.object_code.loading import load
 from graphc_codegen.program import Call, If, NamedKernel, Program, Stmt
-from graphc_codegen.run.peak import measure_distance
+from graphc_codegen.run.peak import measure_distance, measure_slowing
 from graphc_codegen.run.threads import Pool, render_pool
 from graphc_codegen.target import describe, host
 from tests.codegen.programs import chain
@@ -205,6 +207,31 @@ def test_how_far_processors_are_apart() -> None:
     assert found is None or 0 < found < 1e6
     assert allowed is None or os.sched_getaffinity(0) == allowed
     assert measure_distance(None, 0.0) is None
+    found = measure_slowing(None, 1.0)
+    assert found is None or 0.5 < found < 5
+    assert allowed is None or os.sched_getaffinity(0) == allowed
+    assert measure_slowing(None, 0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("lists", "file", "first"),
+    [
+        (["0,4", "1,5", "2,6", "3,7"] * 2, "core_cpus_list", [0, 1, 2, 3]),
+        (["0-1", "0-1", "2-3", "2-3"], "thread_siblings_list", [0, 2]),
+        (["0-1", "0-1", "2", "3"], "core_cpus_list", [0, 2, 3]),
+        (["", "", None], "core_cpus_list", [0, 1, 2]),
+        (["0", "1"], "something_else", [0, 1]),
+    ],
+)
+def test_cores(monkeypatch, tmp_path: Path, lists: list[str | None], file: str, first: list[int]) -> None:
+    monkeypatch.setattr("graphc_codegen.cores._TOPOLOGY", tmp_path)
+    for number, text in enumerate(lists):
+        folder = tmp_path / f"cpu{number}" / "topology"
+        folder.mkdir(parents=True)
+        if text is not None:
+            (folder / file).write_text(text + "\n")
+    assert first_of_cores(range(len(lists))) == first
+    assert first_of_cores([1]) == [1]
 
 
 @pytest.mark.skipif(not host().futex, reason="threads do not sleep on this system")
