@@ -418,19 +418,17 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """Run `body` `count` times, at least once. In each turn its `windows`, which nothing else has, lie elsewhere."""
+    """Run `body` `count` times, at least once. In each turn its `windows`, which nothing else has, lie elsewhere. With `wait` all
+    threads meet before the first turn.
+    """
 
     count: int
     windows: tuple[Window, ...]
     body: tuple[Stmt, ...]
     note: str = ""
     dead: tuple[int, ...] = ()
+    wait: bool = False
     nodes: tuple[int, ...] = ()
-
-    @property
-    def wait(self) -> bool:
-        """Threads meet before what a turn does, where that is needed."""
-        return False
 
 
 Stmt = Call | If | While | For

@@ -8,14 +8,14 @@ buffers: a buffer of the arena may lie where another one was.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from graphc.lower.cost import ALONE, Cost, Team, best_team, is_shared, nanoseconds
 from graphc.lower.rewrite import Context, Layout, Statements
 from graphc.lower.statements import operands, params_of, turns
-from graphc_codegen.program import ITEMSIZE, Call, For, If, Kernel, Stmt, exchanges, may_fail, written
+from graphc_codegen.program import ITEMSIZE, Call, For, If, Kernel, Stmt, While, blocks, exchanges, may_fail, written
 
 
 class _Touch(NamedTuple):
@@ -32,6 +32,9 @@ class _Ranges:
 
     def __init__(self, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> None:
         self.starts, self.ends = list(starts), list(ends)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Ranges) and (self.starts, self.ends) == (other.starts, other.ends)
 
     def add(self, start: int, end: int) -> None:
         first, last = bisect_left(self.ends, start), bisect_right(self.starts, end)
@@ -60,7 +63,7 @@ class _Touched:
         """Touch bytes; whether the threads must meet before."""
         wait = not self.known or any(map(self._clashes, touches))
         if wait:
-            self.known, self.ranges = True, {}
+            self.meet_all()
         for start, end, writes, everybody in touches:
             ranges = self.ranges.get((writes, everybody))
             if ranges is None:
@@ -77,6 +80,15 @@ class _Touched:
 
     def forget(self) -> None:
         self.known, self.ranges = False, {}
+
+    def become(self, other: _Touched) -> None:
+        self.known, self.ranges = other.known, other.ranges
+
+    def meet_all(self) -> None:
+        self.known, self.ranges = True, {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Touched) and (self.known, self.ranges) == (other.known, other.ranges)
 
     def copy(self) -> _Touched:
         other = _Touched()
@@ -131,6 +143,26 @@ def share_calls(body: Statements, context: Context) -> Statements:
     return _Sharer(layout, alone, team).block(body, touched)
 
 
+def _begun(before: _Touched) -> Iterator[_Touched]:
+    """What may have been touched when a turn of a loop begins, which becomes what is touched at its end: until another turn adds
+    nothing.
+    """
+    head = before.copy()
+    while True:
+        end = head.copy()
+        yield end
+        longer = head.copy()
+        longer.join(end)
+        if longer == head:
+            return
+        head = longer
+
+
+def _meetings(body: Sequence[Stmt]) -> int:
+    """How many statements threads meet before, those inside included."""
+    return sum(stmt.wait + sum(map(_meetings, blocks(stmt))) for stmt in body)
+
+
 class _Sharer:
     """`alone` is how long calls take on one thread, in nanoseconds, by their id."""
 
@@ -172,18 +204,45 @@ class _Sharer:
                 touched.join(other)
                 stmt = replace(stmt, then=then, orelse=orelse, wait=wait)
             elif isinstance(stmt, For):
-                # A turn follows what stands before the loop or another turn.
-                touched.forget()
-                stmt = replace(stmt, body=self.block(stmt.body, touched))
+                stmt = self._loop(stmt, touched)
             else:
-                # The condition follows what stands before the loop or a turn of its body.
-                touched.forget()
-                condition = self.block(stmt.condition, touched)
-                wait = touched.meet(self._touch(stmt.pred, False, True))
-                inner = self.block(stmt.body, touched.copy())
-                stmt = replace(stmt, condition=condition, body=inner, wait=wait)
+                stmt = self._while(stmt, touched)
             done.append(stmt)
         return tuple(done)
+
+    def _loop(self, loop: For, touched: _Touched) -> For:
+        """A meeting before the first turn spares those before each, where these are for what stands before the loop."""
+        met = _Touched()
+        met.meet_all()
+        with_meeting, after = self._turns(loop.body, met)
+        body, last = self._turns(loop.body, touched)
+        wait = _meetings(with_meeting) < _meetings(body)
+        if wait:
+            body, last = with_meeting, after
+        touched.become(last)
+        return replace(loop, body=body, wait=wait)
+
+    def _turns(self, body: Sequence[Stmt], before: _Touched) -> tuple[tuple[Stmt, ...], _Touched]:
+        """The body of a loop, of which a turn follows what stands before the loop or another turn; what is touched after it."""
+        done, end = tuple(body), before
+        for end in _begun(before):
+            done = self.block(body, end)
+        return done, end
+
+    def _while(self, loop: While, touched: _Touched) -> While:
+        """The condition follows what stands before the loop or a turn of its body; between these two all threads meet."""
+        after = touched
+        for end in _begun(touched):
+            condition = self.block(loop.condition, end)
+            wait = end.meet(self._touch(loop.pred, False, True))
+            after = _Touched()
+            after.meet_all()
+            after.meet(self._touch(loop.pred, False, True))
+            end.become(after.copy())
+            body = self.block(loop.body, end)
+            done = replace(loop, condition=condition, body=body, wait=wait)
+        touched.become(after)
+        return done
 
     def _call(self, call: Call, touched: _Touched) -> Call:
         if may_fail(call.kernel):  # All threads must know whether it has before they go on.

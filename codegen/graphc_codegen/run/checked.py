@@ -213,9 +213,12 @@ class _Step:
         return int(value)
 
     def turn(self, place: int) -> int:
-        """The generated code asks whether a For, with the words from `place` on, has another turn."""
+        """The generated code asks whether a For, with the words from `place` on, has another turn; `~place` if all threads meet
+        before the first one.
+        """
         stmt = self._next
-        if not isinstance(stmt, For) or self._words[place + 1] != stmt.count:
+        waits, place = place < 0, max(place, ~place)
+        if not isinstance(stmt, For) or self._words[place + 1] != stmt.count or waits != stmt.wait:
             raise CheckedError(f"the generated step begins a turn where the program has {_where(stmt)}")
         turn = self._words[place]
         more = turn < stmt.count

@@ -42,7 +42,7 @@ class Layout:
         self._distinct = distinct
         self._known: dict[tuple[int, ...], int] = {}
 
-    def enter(self, loop: For) -> int:
+    def enter(self, loop: For) -> str:
         """The words of a For whose body has its entries; what `turns` is called with in step.py."""
         moving: list[int] = []
         for window in loop.windows:
@@ -51,7 +51,7 @@ class Layout:
                 moving += [entry, within, window.begin, window.step]
         place = len(self.loops)
         self.loops += [0, loop.count, len(moving) // WINDOW_WORDS, *moving]
-        return place
+        return _argument(place, loop.wait)
 
     def place(self, stmt: Call | If | While) -> str:
         """What a kernel, `load_flag` or `goes_on` is called with in step.py."""
