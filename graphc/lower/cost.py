@@ -10,15 +10,13 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from graphc_codegen.program import SCALAR_OPS, ChainKernel, Instr, Kernel, LoopKernel, divisible, facts
+from graphc_codegen.program import SCALAR_OPS, ChainKernel, Instr, Kernel, LoopKernel, facts
 
 #: Nanoseconds: of an addition per element, of an operand per element, of a multiply-add in a matrix product or convolution,
 #: of an operand's element in any other named kernel, of a pixel that Winograd's convolution transforms.
 _ADD, _TOUCH, _MULTIPLY_ADD, _ELEMENT, _TRANSFORM = 0.02, 0.04, 0.02, 0.3, 0.25
-#: Nanoseconds that a kernel shared by threads costs for their meeting: a constant, and more for each thread.
-_MEET, _MEET_EACH = 300.0, 60.0
-#: Nanoseconds to hand a step to the other threads and to wait for their end.
-_DISPATCH = 6000.0
+#: Nanoseconds of a meeting, a constant and more for each thread, and to hand a step to other threads and to wait for their end.
+_MEET, _MEET_EACH, _DISPATCH = 300.0, 60.0, 6000.0
 #: Nanoseconds that a line of the cache took from one processor to another where these figures were read off.
 NEAR = 100.0
 #: From so much slowing on, half way from 1 to 2, two processors are threads of one core; how many times as fast both compute as
@@ -56,12 +54,11 @@ def nanoseconds(kernel: Kernel, sizes: Sequence[int]) -> float:
 
 
 class Cost(NamedTuple):
-    """A call: nanoseconds on one thread, the bytes of its operands, and how often it runs."""
+    """A call: nanoseconds on one thread, the bytes of its operands, and whether threads can share it."""
 
-    kernel: Kernel
     alone: float
     nbytes: int
-    times: int
+    divisible: bool
 
 
 class Apart(NamedTuple):
@@ -84,17 +81,15 @@ NEARBY = Apart()
 
 
 class Team(NamedTuple):
-    """Threads that share the calls of a step: how many, how many times as fast as one they compute, nanoseconds of a meeting, and
-    nanoseconds more for each byte that a call touches.
+    """Threads that share the calls of a step: how many, how many times as fast as one they compute, nanoseconds of a meeting,
+    nanoseconds more for each byte that a call touches, and nanoseconds to hand them a step and to wait for their end.
     """
 
     threads: int
     speed: float
     meeting: float
     crossing: float = 0.0
-
-
-ALONE = Team(1, 1.0, 0.0)
+    dispatch: float = 0.0
 
 
 def team(threads: int, most: int, apart: Apart) -> Team:
@@ -103,13 +98,12 @@ def team(threads: int, most: int, apart: Apart) -> Team:
     """
     cores = (most + 1) // 2 if apart.is_one_core else most
     distance = stepped(apart.nanoseconds or NEAR)
-    meeting = (
-        (_MEET + _MEET_EACH * threads) * distance / NEAR
-    )  # It is made of words that go from one processor to another.
+    # It is made of words that go from one processor to another.
+    meeting = (_MEET + _MEET_EACH * threads) * distance / NEAR
     crossing = (distance - NEAR) / _CROSSING
     if threads <= cores:
-        return Team(threads, threads, meeting, crossing)
-    return Team(threads, cores + (_BOTH - 1.0) * (threads - cores), max(meeting, _MEET_ON_ONE), crossing)
+        return Team(threads, threads, meeting, crossing, _DISPATCH)
+    return Team(threads, cores + (_BOTH - 1.0) * (threads - cores), max(meeting, _MEET_ON_ONE), crossing, _DISPATCH)
 
 
 def stepped(distance: float) -> float:
@@ -117,21 +111,3 @@ def stepped(distance: float) -> float:
     little differently, or one on a busy machine that cannot measure, should not make two programs.
     """
     return NEAR * 4.0 ** max(0, math.floor(math.log(distance / NEAR, 4) + 0.25))
-
-
-def is_shared(kernel: Kernel, alone: float, team: Team) -> bool:
-    """Whether several threads do a call faster than one, which needs `alone` nanoseconds."""
-    return divisible(kernel) and alone - alone / team.speed > team.meeting
-
-
-def best_team(calls: Sequence[Cost], most: int, apart: Apart = NEARBY) -> Team:
-    """Of up to `most` threads those with the least estimated time, on processors so far apart."""
-
-    def time(team: Team) -> float:
-        total = _DISPATCH if team.threads > 1 else 0.0
-        for kernel, alone, nbytes, times in calls:
-            shared = is_shared(kernel, alone, team)
-            total += times * (alone / team.speed + team.meeting + team.crossing * nbytes if shared else alone)
-        return total
-
-    return min([ALONE, *(team(threads, most, apart) for threads in range(2, most + 1))], key=time)

@@ -56,15 +56,6 @@ def touched(stmt: Stmt) -> set[int]:
     return found
 
 
-def turns(body: Iterable[Stmt], times: int = 1) -> Iterator[tuple[Call, int]]:
-    """Every call, and how often it runs as far as that is known: both branches of an If and one turn of a While count."""
-    for stmt in body:
-        if isinstance(stmt, Call):
-            yield stmt, times
-        for block in blocks(stmt):
-            yield from turns(block, times * (stmt.count if isinstance(stmt, For) else 1))
-
-
 def uses(body: Sequence[Stmt], results: Iterable[int]) -> Counter[int]:
     """How often each buffer is an operand or a predicate; `results`, which are read after the end, count once more.
 

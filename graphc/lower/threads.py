@@ -12,10 +12,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from graphc.lower.cost import ALONE, Cost, Team, best_team, is_shared, nanoseconds
+from graphc.lower.cost import Cost, nanoseconds
 from graphc.lower.rewrite import Context, Layout, Statements
-from graphc.lower.statements import operands, params_of, turns
-from graphc_codegen.program import ITEMSIZE, Call, For, If, Kernel, Stmt, While, blocks, exchanges, may_fail, written
+from graphc.lower.shares import Plan, best_plan
+from graphc.lower.statements import calls, operands, params_of
+from graphc_codegen.program import (
+    ITEMSIZE,
+    Call,
+    For,
+    If,
+    Kernel,
+    Stmt,
+    While,
+    blocks,
+    divisible,
+    exchanges,
+    may_fail,
+    written,
+)
 
 
 class _Touch(NamedTuple):
@@ -115,32 +129,33 @@ def share_calls(body: Statements, context: Context) -> Statements:
 
     How far processors are apart is asked only where several threads would pay if they were near.
     """
-    layout = context.placed()
+    layout, most = context.placed(), context.most_threads
+    context.threads = 1
+    if most == 1:
+        return body
+    every = list(calls(body))
     sizes = {b.id: b.size for b in layout.buffers}
     nbytes = {b.id: sizes[b.id] * ITEMSIZE[b.dtype] for b in layout.buffers}
     # What products copy is each thread's own.
-    for call, _ in turns(body):
+    for call in every:
         if params_of(call).keys() & {"panels", "tiles"}:
             nbytes[call.args[-written(call.kernel)]] = 0
 
-    def cost(call: Call, times: int) -> Cost:
+    def cost(call: Call) -> Cost:
         alone = nanoseconds(call.kernel, [sizes[b] for b in call.args])
-        return Cost(call.kernel, alone, sum([nbytes[b] for b in call.args]), times)
+        return Cost(alone, sum([nbytes[b] for b in call.args]), divisible(call.kernel))
 
-    most = context.most_threads
-    counted = list(turns(body)) if most > 1 else []
-    costs = [cost(*turn) for turn in counted]
-    team = best_team(costs, most) if most > 1 else ALONE
-    if team.threads > 1 and context.apart is not None:
-        team = best_team(costs, most, context.apart())
-    context.threads = team.threads
-    if team.threads == 1:
+    costs = {id(call): cost(call) for call in every}
+    best = best_plan(body, costs, most)
+    if best is not None and context.apart is not None:
+        best = best_plan(body, costs, most, context.apart())
+    if best is None:
         return body
+    context.threads = best.team.threads
     # A step begins when all threads have met.
     touched = _Touched()
     touched.known = True
-    alone = {id(call): cost.alone for (call, _), cost in zip(counted, costs, strict=True)}
-    return _Sharer(layout, alone, team).block(body, touched)
+    return _Sharer(layout, best).block(body, touched)
 
 
 def _begun(before: _Touched) -> Iterator[_Touched]:
@@ -164,11 +179,10 @@ def _meetings(body: Sequence[Stmt]) -> int:
 
 
 class _Sharer:
-    """`alone` is how long calls take on one thread, in nanoseconds, by their id."""
+    """Writes a plan into statements, with the meetings that it needs."""
 
-    def __init__(self, layout: Layout, alone: dict[int, float], team: Team) -> None:
-        self.team = team
-        self.alone = alone
+    def __init__(self, layout: Layout, plan: Plan) -> None:
+        self.threads, self.shared = plan.team.threads, plan.shared
         self.divided: dict[tuple[int, bool], Kernel] = {}
         self.place: dict[int, tuple[int, int]] = {}
         end = layout.arena
@@ -248,7 +262,7 @@ class _Sharer:
         if may_fail(call.kernel):  # All threads must know whether it has before they go on.
             touched.forget()
             return replace(call, wait=True)
-        shared = is_shared(call.kernel, self.alone[id(call)], self.team)
+        shared = id(call) in self.shared
         read, written = operands(call)
         place = self.place  # Inputs and constants, which nobody writes, do not count.
         touches = [_Touch(*place[b], False, shared) for b in read if b in place]
@@ -262,7 +276,7 @@ class _Sharer:
         """A kernel on all threads or on one: the same for all its calls, which keep it alive meanwhile."""
         made = self.divided.get((id(kernel), shared))
         if made is None:
-            made = self.divided[id(kernel), shared] = replace(kernel, threads=self.team.threads if shared else 1)
+            made = self.divided[id(kernel), shared] = replace(kernel, threads=self.threads if shared else 1)
         return made
 
     def _touch(self, buffer: int, writes: bool, everybody: bool) -> list[_Touch]:

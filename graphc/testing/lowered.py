@@ -58,7 +58,7 @@ def races(program: Program) -> list[str]:
     def step(stmt: Stmt, since: _Since) -> _Since:
         """The statements since the last meeting, after this one."""
         here = (stmt.note, touched(stmt))
-        if stmt.wait:
+        if stmt.wait or isinstance(stmt, While):  # All threads meet before each turn of a While.
             return [here]
         for note, before in since:
             for a in here[1]:
@@ -76,6 +76,7 @@ def races(program: Program) -> list[str]:
             elif isinstance(stmt, If):
                 ways = [end for way in ways for part in blocks(stmt) for end in walk(part, step(stmt, way))]
             elif isinstance(stmt, For):
+                ways = [[]] if stmt.wait else ways
                 for number in range(min(stmt.count, 2)):
                     moved.update((w.buffer, w.begin + number * w.step) for w in stmt.windows)
                     ways = [end for way in ways for end in walk(stmt.body, way)][:64]

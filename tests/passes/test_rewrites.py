@@ -17,7 +17,8 @@ from graphc.debug import debug
 from graphc.errors import LoweringError, VerifyError
 from graphc.lower import REWRITES, Apart, Context, Lowered, Rewrite, Statements, lower, pipeline
 from graphc.lower.check import check
-from graphc.lower.cost import NEAR, Cost, best_team, stepped
+from graphc.lower.cost import NEAR, Cost, stepped
+from graphc.lower.shares import best_plan
 from graphc.testing import close_to_reference, graph_of
 from graphc_codegen import compile_program
 from graphc_codegen.program import Call, If, LoopKernel, NamedKernel, While
@@ -264,10 +265,11 @@ def test_threads_that_are_far_apart_or_of_one_core_are_not_used(apart: Apart, si
 def test_a_core_has_one_thread_but_for_long_calls() -> None:
     """Of eight processors on four cores."""
     apart = Apart(20.0, 2.0)
-    kernel = lower(graph_of(TWO_PRODUCTS)).program.body[0].kernel
-    short, long = ([Cost(kernel, nanoseconds, 1 << 20, 8)] for nanoseconds in (50e3, 50e6))
-    assert best_team(short, 8, apart).threads == 4
-    assert best_team(short, 8).threads == best_team(long, 8, apart).threads == 8
+    body = lower(graph_of(TWO_PRODUCTS)).program.body
+    for nanoseconds, crowded in ((50e3, 4), (50e6, 8)):
+        costs = {id(call): Cost(nanoseconds, 1 << 20, True) for call in body}
+        assert best_plan(body, costs, 8).team.threads == 8
+        assert best_plan(body, costs, 8, apart).team.threads == crowded
 
 
 @pytest.mark.parametrize(("most", "size"), [(1, 256), (2, 8)])
