@@ -462,7 +462,9 @@ def test_a_step_that_is_watched_for_nan_has_a_record(tmp_path):
     """Its program computes more than its graph says."""
     cell = Block()
     with debug(find_nan=True, cache=False):
-        step = graphc.compile(nn.TrainOneStepCell(cell, nn.SGD(cell.trainable_params(), 0.1)), np.ones((2, 8), np.float32))
+        step = graphc.compile(
+            nn.TrainOneStepCell(cell, nn.SGD(cell.trainable_params(), 0.1)), np.ones((2, 8), np.float32)
+        )
     found = step.record()
     known = {node.id for node in found.nodes}
     assert known == {node.id for _, node in walk(step.graph)}
