@@ -54,7 +54,7 @@ from graphc.errors import (
 )  # fmt: skip
 from graphc.frames import clean
 from graphc.paths import finders
-from graphc.suggest import no_member
+from graphc.suggest import no_member, provider
 
 if sys.platform == "win32":
     raise ImportError(
@@ -356,7 +356,7 @@ def __getattr__(name: str) -> Any:
             raise
     module = _MODULE_OF[name]
     with importing:
-        value = import_module(f"graphc.{name}") if module == "graphc" else getattr(import_module(module), name)
+        value = provider(f"graphc.{name}") if module == "graphc" else getattr(provider(module), name)
         value = import_module("graphc.signatures").accepting(value, __name__)
     globals()[name] = value
     return value

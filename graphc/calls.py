@@ -10,9 +10,10 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
-from graphc import collector, context, dispatch, kept, passes, timed
+from graphc import context, dispatch, kept, passes, timed
 from graphc.api import CompiledStep
 from graphc.attached import attached
+from graphc.compilation import compilation
 from graphc.debug import finds_nan, jit, switches
 from graphc.errors import ArgumentValueError, GraphcError, RecompileWarning, TraceError, stacklevel, user_loc
 from graphc.failures import failing
@@ -36,7 +37,7 @@ from graphc.padded import PaddedStep, varying_in
 from graphc.trace import eager
 from graphc.trace.attributes import Known
 from graphc.trace.lasting import Lasting
-from graphc_codegen.forks import lock, rlock, unforked
+from graphc_codegen.forks import lock, rlock
 
 #: The recompilation because of one thing that is announced; for shapes: the third shape is the second recompilation.
 _ANNOUNCED, _ANNOUNCED_SHAPE = 3, 2
@@ -142,7 +143,7 @@ class Steps:
             return not taken.names and (self.attributes.size > known or self.state(cell)[0] == state)
 
         with self.left.trying(cell, lasting, is_as_it_was) if may_leave else nullcontext():
-            with collector.compiling, unforked, taken, lasting:
+            with compilation(), taken, lasting:
                 made = (
                     PaddedStep(cell, args, kwargs, varying, self.turns, self._names)
                     if varying

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, overload
 
-from graphc import collector, passes
+from graphc import passes
 from graphc.api import CompiledStep
 from graphc.build import pipeline_of
+from graphc.compilation import told
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.frames import clean
 from graphc.nn.cell.cell import Cell
 from graphc.padded import BucketedStep
-from graphc.trace.lasting import Lasting
 from graphc.varying import open_axes, varying_of
-from graphc_codegen.forks import unforked
 
 
 @overload
@@ -69,10 +68,8 @@ def compile(
             family = BucketedStep(cell, varying_of(buckets), pipeline)
             family.step(*inputs, **kwargs)
             return family
-        with collector.compiling, unforked, Lasting() as lasting:
-            made = CompiledStep(cell, inputs, kwargs, pipeline=pipeline)
-        lasting.tell()
-        return made
+        with told():
+            return CompiledStep(cell, inputs, kwargs, pipeline=pipeline)
     except BaseException as error:
         clean(error)
         raise

@@ -206,6 +206,15 @@ TOP = {
     "get_algo_parameters": "use get_context: how a step is compiled is decided by the compiler",
     "get_ps_context": "use graphc.parallel: there are no parameter servers",
     **_names("use the module logging, logger 'graphc': mindspore.log has them", "get_level get_log_config"),
+    **_names(
+        "use it as mindspore's, by `graphc run --mindspore` or graphc.compat.install(): without a device there is nothing to set",
+        "set_device run_check synchronize empty_cache set_memory set_cpu_affinity set_deterministic set_dump JitConfig"
+        " set_recursion_limit reset_algo_parameters set_algo_parameters reset_ps_context set_ps_context",
+    ),
+    **_names(
+        "use it as mindspore's, by `graphc run --mindspore` or graphc.compat.install(): it has no effect on a compiled step",
+        "add_flags constexpr core lazy_inline no_inline recompute",
+    ),
     "UntypedStorage": "use x.asnumpy(): a tensor's memory is a NumPy array",
     "register_saved_tensors_hooks": "use nothing in its place: the compiler decides what to keep for the gradient",
     "shard": "use the function itself: every process has the whole of each tensor",

@@ -19,6 +19,8 @@ KNOWN = "tensors whose values are known"
 #: By what a kind of number is made of, from the narrowest on.
 _WIDTHS = ("bool", "integer", "number")
 _SEQUENCES = (list, tuple, Sequence, collections.abc.Iterable)
+#: How deep nests are looked into.
+_DEPTH = 4
 
 
 #: What tuples and lists of something hold.
@@ -146,6 +148,14 @@ def is_tensor(value: Any) -> bool:
 def is_numpys(value: Any, *names: str) -> bool:
     """Whether a value is of one of these classes of NumPy's, which is not loaded for it."""
     return any(each.__module__ == "numpy" and each.__name__ in names for each in type(value).__mro__)
+
+
+def within(value: Any) -> Iterator[Any]:
+    """A value, or what its tuples and lists hold, level by level: a list may hold itself."""
+    level = [value]
+    for _ in range(_DEPTH):
+        yield from (x for x in level if not isinstance(x, (tuple, list)))
+        level = [item for nest in level if isinstance(nest, (tuple, list)) for item in nest]
 
 
 def is_int(value: Any) -> bool:

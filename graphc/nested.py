@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphc import collector, passes
+from graphc import passes
 from graphc.api import CompiledStep
 from graphc.attached import attached
 from graphc.build import apart, build, multiplies_bfloat16, too_large
+from graphc.compilation import compilation
 from graphc.debug import second_cache, switches, threads
 from graphc.errors import Loc
 from graphc.failures import failing
@@ -25,7 +26,7 @@ from graphc.lower import lower
 from graphc.ops.functional.printing import PrintLog
 from graphc.ops.tensor.parameter import Parameter
 from graphc.passes.uniform import is_collective
-from graphc_codegen.forks import rlock, unforked
+from graphc_codegen.forks import rlock
 
 
 class CompiledFunction:
@@ -69,7 +70,7 @@ class CompiledFunction:
                 graph = self.graph.copy()
                 graph.set_results([(self.graph.results[k].name, self.graph.results[k].value) for k in kept])
                 graph.prune()
-                with collector.compiling, unforked:
+                with compilation():
                     self._programs[key] = _Program(graph)
             return self._programs[key]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from graphc import dispatch
 from graphc.errors import TraceError, TraceTypeError, user_loc
 from graphc.frames import place
-from graphc.kinds import is_numpys, is_tensor, kinds
+from graphc.kinds import is_numpys, is_tensor, kinds, within
 
 #: By the widest number that is taken: of which kinds of NumPy's dtypes a tensor's may be. A bool is no axis, a float no size.
 _DTYPES = {"bool": "b", "integer": "iu", "number": "iuf"}
@@ -46,7 +46,7 @@ def refuse_unknown(
         return
     found = kinds(function)
     for parameter, value in bound.arguments.items():
-        unknown = next((x for x in _within(value) if _is_unknown(x)), None) if found[parameter].number else None
+        unknown = next((x for x in within(value) if _is_unknown(x)), None) if found[parameter].number else None
         if unknown is not None:
             raise TraceTypeError(
                 f"{name or function.__name__.strip('_')}: {parameter} must be known while the Cell is compiled;"
@@ -90,14 +90,6 @@ def _number(x: Any, dtypes: str, arrays: bool) -> Any:
     kind, array = x.tensor_type, dispatch.known_array(x)
     letter = "f" if kind.is_float else kind.numpy.kind
     return array.item() if array is not None and letter in dtypes else x
-
-
-def _within(value: Any) -> Iterator[Any]:
-    if type(value) in (tuple, list):
-        for each in value:
-            yield from _within(each)
-    else:
-        yield value
 
 
 def _is_traceable(x: Any) -> bool:

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from graphc import collector, counted, dispatch, kept, passes
+from graphc import counted, dispatch, kept, passes
 from graphc.api import CompiledStep
+from graphc.compilation import compilation, told
 from graphc.context import parallel_settings
 from graphc.errors import ArgumentValueError, GraphcError, PaddingError, user_loc
 from graphc.failures import failing
@@ -34,10 +35,9 @@ from graphc.passes.padded_graph import Known, Sizes, counting_nodes, said_of
 from graphc.passes.padding import masked
 from graphc.trace import Counting, Traced, attributes, trace
 from graphc.trace.counted import Coincidence, Found, Key, Lengths
-from graphc.trace.lasting import Lasting
 from graphc.trials import Rooms, Takes, far_from
 from graphc.varying import Plan, Varying, varying_inputs, varying_of
-from graphc_codegen.forks import rlock, unforked
+from graphc_codegen.forks import rlock
 
 #: How many lengths' constants are kept.
 _KEPT = 256
@@ -324,7 +324,7 @@ class PaddedStep(CompiledStep):
                 except Exception as error:
                     if not isinstance(error, PaddingError) and 1 not in lengths:
                         raise
-                    with collector.compiling, unforked:
+                    with compilation():
                         self._others[lengths] = self._made_for(cell, args, kwargs, lengths, error)
             return self._others[lengths]
 
@@ -435,9 +435,8 @@ class BucketedStep:
             found = self.steps.get(room)
             new = found is None
             if found is None:
-                with collector.compiling, unforked, Lasting() as lasting:
+                with told():
                     found = PaddedStep(self.cell, args, kwargs, self._varying, pipeline=self._pipeline)
-                lasting.tell()
             else:
                 del self.steps[room]
             self.steps[room] = found  # At the end: the one called last.

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, GraphcError, ShapeError, StepMemoryError, user_loc
 from graphc.frames import is_own
-from graphc.kinds import Kind, is_numpys, is_tensor, kinds
+from graphc.kinds import Kind, is_numpys, is_tensor, kinds, within
 from graphc.suggest import NOTHING, nearest_argument, question
 
 #: What Python and NumPy raise of arguments of which they can make nothing.
 _OF_ARGUMENTS = (TypeError, ValueError, LookupError, AttributeError, AssertionError, OverflowError)
-#: Nests are looked through so deep.
-_DEPTH = 4
 _TENSORS = "a tuple or list of Tensors"
 _ARRAY = "Tensor(array) makes a tensor of a NumPy array"
 #: What Python and NumPy say of sizes that no memory could hold.
@@ -117,7 +115,7 @@ def _refuse_unusual(name: str, error: Exception, left_open: dict[str, Any]) -> N
     """
     for usual in (_USUAL, (bool, type(None))):
         for parameter, value in left_open.items():
-            odd = next((x for x in _within(value) if not (is_tensor(x) or isinstance(x, usual))), Ellipsis)
+            odd = next((x for x in within(value) if not (is_tensor(x) or isinstance(x, usual))), Ellipsis)
             if odd is not Ellipsis or value is Ellipsis:
                 raise ArgumentTypeError(
                     f"{name}: {parameter} {_holds(value, odd)}, of which nothing can be made: {str(error).partition(chr(10))[0]}",
@@ -128,14 +126,6 @@ def _refuse_unusual(name: str, error: Exception, left_open: dict[str, Any]) -> N
 
 #: What arguments are, and tuples and lists of it.
 _USUAL = (bool, int, float, str, type(None))
-
-
-def _within(value: Any) -> Iterator[Any]:
-    """A value, or what it holds, level by level."""
-    level = [value]
-    for _ in range(_DEPTH):
-        yield from (x for x in level if not isinstance(x, (tuple, list)))
-        level = [item for nest in level if isinstance(nest, (tuple, list)) for item in nest]
 
 
 def _holds(value: Any, odd: Any) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from types import FrameType
+from importlib import import_module
+from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from graphc.errors import TraceAttributeError, printable, user_loc
@@ -191,6 +192,16 @@ def no_member(module: str, name: str, known: Iterable[str]) -> Any:
         near = instead(module, name) or question(nearest(name, (n for n in known if not n.startswith("_"))))
         raise ImportError(f"{module} has no {printable(name)!r}{'; ' + near if near else ''}", name=module)
     no_attribute(module, name, known, f"{module.rpartition('.')[2]}.")
+
+
+def provider(path: str) -> ModuleType:
+    """The module at a path, which has names for another one. An AttributeError of its own is raised as an ImportError: Python
+    would take it for a name that the other one lacks, and at `from module import name` drop it.
+    """
+    try:
+        return import_module(path)
+    except AttributeError as error:
+        raise ImportError(f"{path} cannot be imported: {error}", name=path) from error
 
 
 def imports_from(frame: FrameType) -> bool:

@@ -42,14 +42,16 @@ def show(args: Namespace) -> int:
 
 
 def _selection(args: Namespace, listing: Listing) -> flow.Selection:
-    reference = args.grad_of
+    start, end, grad_of = (
+        None if node is None else flow.find(listing, node) for node in (args.start, args.end, args.grad_of)
+    )
     wanted = flow.Selection(
         args.region,
         args.scope,
         args.op,
-        args.start,
-        args.end,
-        None if reference is None else flow.find(listing, reference),
+        start,
+        end,
+        grad_of,
         args.at,
         args.dtype,
     )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
 from graphc.cli.epilogs import CACHE, OPT, RUN
-from graphc.cli.values import depth, integer, node_id, number, words
+from graphc.cli.values import depth, integer, number, words
 from graphc.errors import GraphcError, printable
 
 _DESCRIPTION = "Compile MindSpore-style training cells for the CPU, and look at every node of the compiled step."
@@ -335,11 +335,9 @@ def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
     show.add_argument("--region", metavar="NAME", help="only state, forward, backward, overflow or optimizer nodes")
     show.add_argument("--scope", metavar="PATH", help="only nodes of this Cell path and below, e.g. network.conv1")
     show.add_argument("--op", metavar="NAME", help="only nodes of this op")
-    show.add_argument("--from", dest="start", type=node_id, metavar="ID", help="only what depends on this node")
-    show.add_argument("--to", dest="end", type=node_id, metavar="ID", help="only what this node depends on")
-    show.add_argument(
-        "--grad-of", metavar="NODE", help="only what computes the gradient of this node (an id or a name)"
-    )
+    show.add_argument("--from", dest="start", metavar="NODE", help="only what depends on this node (an id or a name)")
+    show.add_argument("--to", dest="end", metavar="NODE", help="only what this node depends on")
+    show.add_argument("--grad-of", metavar="NODE", help="only what computes the gradient of this node")
     show.add_argument(
         "--at", metavar="FILE:LINE", help="only what was made on this line, or by what it calls; or in this file"
     )

@@ -25,7 +25,7 @@ def nan(args: Namespace) -> int:
         if is_source(args.target):
             said, code = _steps(args, found), 0
         elif args.target.endswith(".py"):
-            said, code = f"{args.target}: every value that does harm elsewhere is finite", _script(args, found)
+            said, code = f"{args.target}: {_fine(args)}", _script(args, found)
         else:
             raise TargetError(
                 f"{args.target!r} cannot be run", help=f"name a script FILE.py, or {args.target}.py:build"
@@ -52,8 +52,13 @@ def _steps(args: Namespace, found: list[find_nan.NonFinite]) -> str:
             step(*inputs)
             if any(not r.skipped for r in found):
                 break
+    return f"{args.steps} {'step' if args.steps == 1 else 'steps'} of {step.graph.name}: {_fine(args)}"
+
+
+def _fine(args: Namespace) -> str:
+    """What holds where nothing is found."""
     what = "finite" if args.bound is None else f"finite and at most {args.bound:g}"
-    return f"{args.steps} {'step' if args.steps == 1 else 'steps'} of {step.graph.name}: all that counts is {what}"
+    return f"every value that reaches a result or a parameter is {what}"
 
 
 def _script(args: Namespace, found: list[find_nan.NonFinite]) -> int:

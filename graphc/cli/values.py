@@ -47,14 +47,6 @@ def depth(text: str) -> int:
     return sys.maxsize if text == "all" else integer(0)(text)
 
 
-def node_id(text: str) -> int:
-    """The number of a node, with or without its %."""
-    digits = text.removeprefix("%")
-    if not digits.isascii() or not digits.isdigit():
-        raise ArgumentTypeError(f"{text!r} is no node id, expected for example %12")
-    return int(digits)
-
-
 def words(text: str) -> list[str]:
     """A script's arguments, divided as a shell does."""
     import shlex  # Here, so that a start is quick.

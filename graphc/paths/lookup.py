@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -26,7 +25,7 @@ class Shadow(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if is_module(f"{self.__name__}.{name}"):
-            return import_module(f"{self.__name__}.{name}")
+            return suggest.provider(f"{self.__name__}.{name}")
         key = mindspore_name(self.__name__)
         for provider in providers(key):
             if exports(provider, name):
@@ -57,7 +56,7 @@ def providers(name: str) -> list[ModuleType]:
     found = []
     for path in MODULES[name]:
         try:
-            found.append(import_module(path))
+            found.append(suggest.provider(path))
         except ModuleNotFoundError as error:
             if error.name is None or not path.startswith(error.name):
                 raise
@@ -82,7 +81,7 @@ def elsewhere(path: str) -> Any:
     other names has; None if there is none.
     """
     if is_module(path):
-        return import_module(path)
+        return suggest.provider(path)
     module, _, name = path.rpartition(".")
     key = mindspore_name(module)
     if key == "mindspore" or key not in MODULES or name.startswith("_"):

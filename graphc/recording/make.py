@@ -42,7 +42,11 @@ def make(parts: Parts) -> Record:
     history = of_passes(parts.stages)
     record = of_graph(graph, _knowledge(parts, history), version())
     plan = schedule.Schedule.of(program.body)
-    calls = schedule.call_rows(program, plan, schedule.lines_of(parts.source, program))
+    # With `find_nan` a step computes more than its graph says: those calls stand here without nodes.
+    calls = tuple(
+        replace(call, nodes=tuple(i for i in call.nodes if i in node_of))
+        for call in schedule.call_rows(program, plan, schedule.lines_of(parts.source, program))
+    )
     alive = schedule.lifetimes(program, plan, [b for b, _ in lowered.results])
     params = {n.id: n.param for n in record.nodes}
     # Unscaled gradients are gradients.

@@ -34,7 +34,7 @@ def buffer_rows(
     for b in lowered.program.buffers:
         if b.id not in alive or b.space == "window":
             continue
-        held = values.get(b.id, [])
+        held = [value for value in values.get(b.id, []) if value.node in node_of]
         outside = graph.node(names[b.space][b.position]) if b.space in names else None
         if b.space == "param" and outside is not None:
             kind: BufferClass = "weight" if outside.name in weights else "state"

@@ -83,7 +83,7 @@
     });
   }
 
-  // The middle one of about so many values around each: what a step usually takes, however long the first one took.
+  // The median of about so many values around each: what a step usually takes, however long the first one took.
   function medians(values, many) {
     const half = Math.round(many);
     return values.map((value, i) => {
@@ -370,7 +370,7 @@
       if (marks.some((m) => m.kind === "over")) say(sign("over"), "overflow, step left out");
       const many = Math.round(1 / (1 - state.smooth));
       if (this.spec.of === lossOf && state.smooth > 0) say(null, `average of about ${many} points; the values are faint`);
-      if (this.spec.of === timeOf && state.smooth > 0) say(null, `middle one of ${2 * many + 1}`);
+      if (this.spec.of === timeOf && state.smooth > 0) say(null, `median of ${2 * many + 1} steps; the values are faint`);
       const { first, last } = this.domain;
       const far = parts.flatMap(({ values: { x, y } }) => y.filter((v, i) => v !== null && v > beyond && x[i] >= first && x[i] <= last));
       if (far.length) say(null, `▲ ${far.length} above the chart, up to ${this.spec.format(Math.max(...far))}`);

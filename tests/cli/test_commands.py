@@ -115,6 +115,9 @@ def test_show_slices(capsys, dumped):
     assert [n.id for n in Record.from_document(found).nodes] == [7, 8, 9, 10, 11]
     assert main(["show", dumped, "--scope", "network", "--region", "backward"]) == 0
     assert capsys.readouterr().out.count("\n") == 1
+    name = next(node.name for node in load_record(dumped).nodes if node.name)
+    assert main(["show", dumped, "--from", name]) == 0
+    assert f"{name}: " in capsys.readouterr().out
 
 
 def test_show_order_and_stats(capsys, dumped):
@@ -135,7 +138,7 @@ def test_show_refuses_what_is_not_there(capsys, dumped):
     assert "there is no node %99" in _refused(capsys, "show", dumped, "--from", "%99")
     assert "takes no op Mul" in _refused(capsys, "show", dumped, "--stats", "--op", "Mul")
     assert "cannot be read" in _refused(capsys, "show", "no/such/thing")
-    assert "no node id" in _usage_error(capsys, "show", dumped, "--to", "abc")
+    assert "is called 'abc'" in _refused(capsys, "show", dumped, "--to", "abc")
     Path(dumped, "step.ir").write_text("graph @x {")
     assert f"in {dumped!r}" in _refused(capsys, "show", dumped)
 

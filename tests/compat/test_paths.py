@@ -152,3 +152,21 @@ def test_the_module_of_cells_has_no_layers():
     assert found("mindspore.nn.cell", "Cell")
     assert found("mindspore.nn.cell", "Parameter")
     assert not found("mindspore.nn.cell", "Dense")
+
+
+def test_a_provider_that_cannot_be_imported_is_said_to(tmp_path, monkeypatch):
+    """Its AttributeError is not that of a name: Python drops these at `from module import name`."""
+    (tmp_path / "broken_provider.py").write_text("import math\n\nmath.nothing\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(graphc._MODULE_OF, "odd_name", "broken_provider")
+    monkeypatch.setitem(MODULES, "mindspore.hal.device", ("broken_provider",))
+    for line in (
+        "from graphc import odd_name",
+        "from graphc.hal.device import odd_name",
+        "import graphc; graphc.odd_name",
+    ):
+        with pytest.raises(
+            ImportError, match="broken_provider cannot be imported: module 'math' has no attribute"
+        ) as found:
+            exec(line, {})
+        assert isinstance(found.value.__cause__, AttributeError)

@@ -456,3 +456,19 @@ def test_whatever_stands_in_a_document_it_is_a_record_or_an_error(found):
         except ParseError:
             refused += 1
     assert refused > 150
+
+
+def test_a_step_that_is_watched_for_nan_has_a_record(tmp_path):
+    """Its program computes more than its graph says."""
+    cell = Block()
+    with debug(find_nan=True, cache=False):
+        step = graphc.compile(
+            nn.TrainOneStepCell(cell, nn.SGD(cell.trainable_params(), 0.1)), np.ones((2, 8), np.float32)
+        )
+    found = step.record()
+    known = {node.id for node in found.nodes}
+    assert known == {node.id for _, node in walk(step.graph)}
+    assert all(known.issuperset(call.nodes) for call in found.calls)
+    step.dump(tmp_path / "dump")
+    assert load_record(tmp_path / "dump").calls == found.calls
+    assert step.page(tmp_path / "step.html").exists()

@@ -240,6 +240,7 @@ def test_memory(page, browser):
     assert "by Cell\n" in text
     press(browser, "ArrowRight")
     assert panel(browser).startswith(f"Alive at kernel {k + 2} of ")
+    assert browser.run("document.querySelector('[role=slider]').getAttribute('aria-valuenow')") == str(k + 2)
     shown = browser.run("document.querySelector('#side b').textContent")
     number, unit = shown.split()
     exact = sizes[k + 1] / {"B": 1, "kB": 1e3, "MB": 1e6}[unit]
@@ -282,8 +283,13 @@ def test_keys(page, browser):
     assert many > few
     press(browser, "End")
     assert int(browser.run("document.querySelector('.row.current').dataset.row")) == many - 1
+    # What a screen reader is told: the current row, the cells of a row, the panel's title; no link is for the mouse alone.
+    assert browser.run("document.activeElement.getAttribute('aria-activedescendant')") == f"row-{many - 1}"
+    assert browser.run("document.querySelectorAll('.row > span:not([role]):not(:empty)').length") == 0
+    assert browser.run("document.querySelectorAll('.link:not(button)').length") == 0
     press(browser, "c", "Home", "?")
     assert panel(browser).startswith("Keys")
+    assert browser.run("document.querySelector('[role=status]').textContent") == "Keys"
 
 
 def timed(step):

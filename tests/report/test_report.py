@@ -329,6 +329,9 @@ def test_light_dark_and_a_phone(page, browser, dark, tmp_path):
     assert browser.run(ground) == (night if dark else light)
     browser.run("document.querySelector('#tools button:last-child').click()")
     assert browser.run(ground) == (light if dark else night)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.run("getComputedStyle(document.querySelector('h1')).color") == "rgb(27, 31, 36)"
+    browser.call("Emulation.setEmulatedMedia", media="")
     widths = browser.run("[...document.querySelectorAll('.card > svg')].map((s) => s.getBoundingClientRect().right)")
     assert max(widths) <= 390
     # A picture is no single colour: something has been drawn.

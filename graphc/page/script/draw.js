@@ -4,7 +4,13 @@ const canvas = { scroller: null, body: null, head: null, rows: new Map(), lines:
 
 function stepView(parent) {
   canvas.head = element("div", { class: "heads" });
-  canvas.body = element("div", { class: "rows", role: "treegrid", "aria-label": "the step, one row per forward node or Cell" });
+  canvas.body = element("div", {
+    class: "rows",
+    role: "treegrid",
+    tabindex: "0",
+    "aria-label": "the step, one row per forward node or Cell",
+    onfocus: () => state.row === null && canvas.body.matches(":focus-visible") && move(0),
+  });
   canvas.scroller = element("div", { class: "scroller", onscroll: scrolled }, canvas.head, canvas.body);
   parent.append(canvas.scroller);
   canvas.body.addEventListener("click", clicked);
@@ -124,6 +130,7 @@ function drawRow(row) {
   const own = factsOf(row),
     made = element("div", {
       class: `row ${row.kind}${row.open ? " open" : ""}`,
+      id: `row-${row.index}`,
       role: "row",
       "aria-level": row.depth + 1,
       "aria-rowindex": row.index + 1,
@@ -135,7 +142,7 @@ function drawRow(row) {
     treeCell(row, own),
     element(
       "span",
-      { class: "file" },
+      { class: "file", role: "gridcell" },
       element("bdi", {}, column("file").width ? sourceOfRow(row, own) : ""),
     ),
   );
@@ -144,7 +151,7 @@ function drawRow(row) {
     made.append(element("span"), element("span"), element("span"), element("span"), sharedBox(row, own));
   } else
     made.append(
-      forwardBox(row, own),
+      element("span", { class: "boxes", role: "gridcell" }, forwardBox(row, own)),
       savedMark(own),
       gradientBoxes(row, own),
       element("span", { class: "gate" }),
@@ -239,12 +246,16 @@ function forwardBox(row, own) {
 const savedMark = (own) =>
   element(
     "span",
-    { class: own.saved ? "saved" : "", title: own.saved ? `${bytes(own.saved)} of activations are kept for the gradient` : null },
+    {
+      class: own.saved ? "saved" : "",
+      role: "gridcell",
+      title: own.saved ? `${bytes(own.saved)} of activations are kept for the gradient` : null,
+    },
     own.saved && layout.width >= 620 ? element("span", {}, bytes(own.saved)) : "",
   );
 
 function gradientBoxes(row, own) {
-  const made = element("span", { class: "boxes" }),
+  const made = element("span", { class: "boxes", role: "gridcell" }),
     list = own.gradient,
     room = column("gradient").width;
   if (!list.length) return made;
@@ -276,7 +287,7 @@ function gradientBoxes(row, own) {
 
 const shortName = (param) => param.name.split(".").at(-1) || `%${param.id}`;
 function updateBoxes(row, own) {
-  const made = element("span", { class: "boxes" }),
+  const made = element("span", { class: "boxes", role: "gridcell" }),
     { weights, written } = own;
   if (weights.length) {
     const size = bytes(total(weights, bytesOf)),
@@ -323,7 +334,7 @@ function updateBoxes(row, own) {
 const sharedBox = (row, own) =>
   element(
     "span",
-    { class: "boxes" },
+    { class: "boxes", role: "gridcell" },
     box("up shared", row.list, plural(row.list.length, "node"), "", row.list.slice(0, 12).map(nodeText).join("\n")),
   );
 
@@ -334,7 +345,7 @@ function shareText(own) {
 }
 
 function costCell(own) {
-  const made = element("span", { class: "cost" });
+  const made = element("span", { class: "cost", role: "gridcell" });
   if (column("cost").width === 0 || !own.value) return made;
   const bars = element("span", { class: "split" });
   ["fw", "bw", "up"].forEach((kind, k) => {
@@ -350,7 +361,7 @@ function costCell(own) {
 }
 
 function aliveCell(own) {
-  const made = element("span", { class: "alive" });
+  const made = element("span", { class: "alive", role: "gridcell" });
   if (column("alive").width === 0 || (!own.memory.forward && !own.memory.backward)) return made;
   const side = (range, kind) => {
     const part = element("span", { class: kind });
@@ -405,9 +416,13 @@ const toggle = (row) => change(() => (state.open.has(row.key) ? state.open.delet
 // Classes for what is selected, found and current.
 function mark() {
   const chosen = state.selected === null ? null : placeOf(state.selected);
+  canvas.body.removeAttribute("aria-activedescendant");
   for (const [index, made] of canvas.rows) {
     const row = layout.rows[index];
-    made.classList.toggle("current", row.key === state.row);
+    const current = row.key === state.row;
+    made.classList.toggle("current", current);
+    made.setAttribute("aria-selected", String(current));
+    if (current) canvas.body.setAttribute("aria-activedescendant", made.id);
     made.classList.toggle("hit", state.hitRows.has(row));
     made.classList.toggle("dim", state.hitRows.size > 0 && !state.hitRows.has(row));
     for (const part of made.querySelectorAll(".box")) {

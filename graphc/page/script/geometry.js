@@ -9,7 +9,7 @@ const hasGradient = gradients.size > 0,
 // [name, least width, share of the rest]: what is left out on a narrow screen has width 0.
 function columnsFor(width) {
   const narrow = width < 620,
-    tight = width < 1000;
+    tight = hasGradient && width < 1000;
   const plan = [
     ["tree", narrow ? Math.min(150, width * 0.36) : tight ? 170 : 214, 0],
     ["file", narrow || tight ? 0 : 112, 0], // Of which a part is for the arcs.

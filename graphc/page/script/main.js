@@ -155,6 +155,8 @@ function move(by) {
     row = layout.rows[Math.min(layout.rows.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
   if (!row) return;
   state.row = row.key;
+  // A screen reader hears of the row only where the picture has the focus.
+  canvas.body.focus({ preventScroll: true });
   scrollTo(row);
   mark();
 }
@@ -202,6 +204,8 @@ const ACTIONS = {
 const MEMORY = {
   ArrowLeft: () => showCall(Math.max(0, (state.call ?? peakCall) - 1)),
   ArrowRight: () => showCall(Math.min(calls.length - 1, (state.call ?? peakCall) + 1)),
+  Home: () => showCall(0),
+  End: () => showCall(calls.length - 1),
 };
 const ALWAYS = {
   "/": () => document.getElementById("query").focus(),
@@ -319,7 +323,7 @@ function headOf() {
         element("input", {
           id: "query",
           type: "search",
-          placeholder: "/  op, Cell, %id, file:line, dtype",
+          placeholder: "/  op, Cell, %id, file:line",
           "aria-label": "search",
           autocomplete: "off",
           spellcheck: "false",

@@ -73,10 +73,17 @@ const legend = (entries) =>
 function chart() {
   const width = 1000,
     height = 260,
-    frame = element("div", { class: "chart" });
+    frame = element("div", {
+      class: "chart",
+      role: "slider",
+      tabindex: "0",
+      "aria-label": "kernel call",
+      "aria-valuemin": 1,
+      "aria-valuemax": calls.length,
+    });
   const svg = shape(
     "svg",
-    { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": "bytes alive by kernel call" },
+    { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" },
     frame,
   );
   const x = (k) => (k / (calls.length || 1)) * width,
@@ -99,8 +106,8 @@ function chart() {
   const at = (k) => `${(100 * (k + 0.5)) / (calls.length || 1)}%`;
   peak.style.left = at(peakCall);
   peak.classList.toggle("late", peakCall > calls.length * 0.8);
-  mark.style.left = at(state.call ?? peakCall);
   frame.append(peak, mark);
+  markCall(frame, state.call ?? peakCall);
   frame.addEventListener("click", (event) => {
     const box = frame.getBoundingClientRect();
     showCall(Math.min(calls.length - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * calls.length))));
@@ -126,10 +133,16 @@ function regionStrip() {
   return element("div", {}, strip, legend(["forward", "backward", "overflow", "optimizer"].map((name) => [name, `r-${name}`])));
 }
 
+function markCall(frame, k) {
+  frame.querySelector(".mark").style.left = `${(100 * (k + 0.5)) / (calls.length || 1)}%`;
+  frame.setAttribute("aria-valuenow", k + 1);
+  frame.setAttribute("aria-valuetext", `kernel ${count(k + 1)} of ${count(calls.length)}: ${bytes(alive[k] ?? 0)} alive`);
+}
+
 function showCall(k) {
   state.call = k;
-  const mark = document.querySelector(".chart .mark");
-  if (mark) mark.style.left = `${(100 * (k + 0.5)) / calls.length}%`;
+  const frame = document.querySelector(".chart");
+  if (frame) markCall(frame, k);
   memoryPanel(k);
   remember();
 }
@@ -190,12 +203,13 @@ function memoryPanel(k) {
   );
 }
 
-function bar(name, share, text, kind) {
+// go: where a click leads.
+function bar(name, share, text, kind, go = null) {
   const fill = element("i", { class: `fill ${kind}` });
   fill.style.width = `${Math.max(100 * share, 0.5)}%`;
   return element(
-    "div",
-    { class: "bar", title: name },
+    go ? "button" : "div",
+    { class: go ? "bar link" : "bar", title: name, onclick: go },
     fill,
     element("span", { class: "what" }, name),
     element("span", { class: "num" }, text),

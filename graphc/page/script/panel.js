@@ -12,6 +12,7 @@ function panel(title, ...parts) {
     ...parts.filter(Boolean),
   );
   side.scrollTop = 0;
+  document.getElementById("said").textContent = title;
 }
 const section = (title, ...children) => element("section", {}, element("h3", {}, title), ...children);
 const code = (text, kind = "") => element("pre", { class: kind }, text);
@@ -405,6 +406,12 @@ const facts3 = (lines) =>
 
 // ---- the step at a glance
 
+// An op with its Cell, as there are many of a name.
+function opTitle(node) {
+  const cell = cells[node?.cell]?.path.split(".").at(-1);
+  return node ? (cell ? `${cell} · ${node.op}` : node.op) : "";
+}
+
 function overview() {
   const leafs = layout.rows.filter((row) => row.leaf),
     slow = [...leafs]
@@ -414,7 +421,7 @@ function overview() {
   const regions = ["forward", "backward", "overflow", "optimizer", "state"]
     .map((name) => [name, nodes.filter((node) => node.region === name)])
     .filter(([, list]) => list.length);
-  const title = (row) => (row.label ?? factsOf(row).first[0]?.op ?? "") + (row.folds ? ` ×${factsOf(row).times}` : ""),
+  const title = (row) => (row.label || opTitle(factsOf(row).first[0])) + (row.folds ? ` ×${factsOf(row).times}` : ""),
     here = aliveAt(peakCall);
   panel(
     "At a glance",
@@ -453,17 +460,25 @@ function overview() {
             "div",
             { class: "bars" },
             ...slow.map((row) => {
-              const made = bar(title(row), factsOf(row).value / allCost, shareText(factsOf(row)), "plain");
-              made.classList.add("link");
-              made.addEventListener("click", () => {
+              const go = () => {
                 state.row = row.key;
                 scrollTo(row);
                 showRow(row);
-              });
-              return made;
+              };
+              return bar(title(row), factsOf(row).value / allCost, shareText(factsOf(row)), "plain", go);
             }),
           ),
-          timed ? null : element("p", { class: "dim" }, "not timed: graphc profile measures"),
+          timed
+            ? null
+            : element(
+                "p",
+                { class: "dim" },
+                "No times: ",
+                element("code", {}, "graphc profile TARGET --record t.json"),
+                " measures, ",
+                element("code", {}, "graphc page t.json"),
+                " shows them.",
+              ),
         )
       : null,
     inArena.length

@@ -27,7 +27,7 @@ function passesView(parent) {
         "What each pass added (+), removed (−) and changed (~). [ and ] step; a pass without numbers changed nothing.",
       ),
       list,
-      element("div", { id: "pass" }),
+      element("div", { id: "pass", role: "tabpanel" }),
     ),
   );
   showPass(
