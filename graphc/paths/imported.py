@@ -1,4 +1,4 @@
-"""What MindSpore's inner modules import for themselves, and scripts import from there: the names that its files have in common."""
+"""What MindSpore's inner modules import for themselves, and scripts import from there: names that its files share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ COMMON = (
 
 
 def is_file(key: str) -> bool:
-    """Whether a module of MODULES is a file inside of one of MindSpore's packages. Packages have no more than they are for, and so
-    have the modules that users know by their names, as `mindspore.amp`.
+    """Whether a module of MODULES is a file inside of one of MindSpore's packages.
+
+    Packages have no more than they are for, and so have the modules that users know by their names, as `mindspore.amp`.
     """
     return key.count(".") > 1 and not any(other.startswith(f"{key}.") for other in MODULES)

@@ -29,12 +29,14 @@ class Shadow(ModuleType):
         if is_module(f"{self.__name__}.{name}"):
             return import_module(f"{self.__name__}.{name}")
         key = mindspore_name(self.__name__)
-        for provider in [*providers(key), *(map(import_module, COMMON) if is_file(key) else ())]:
-            if exports(provider, name):
+        inside = is_file(key)
+        for provider in [*providers(key), *(map(import_module, COMMON) if inside else ())]:
+            # A module that a package of graphc's has stands for nothing in a file.
+            if exports(provider, name) and not (inside and isinstance(getattr(provider, name), ModuleType)):
                 value = _as_users_know(getattr(provider, name))
                 setattr(self, name, value)
                 return value
-        if name in ALIASES and is_file(key):
+        if name in ALIASES and inside:
             root = self.__name__.partition(".")[0]
             return import_module(root + ALIASES[name].removeprefix("mindspore"))
         message = f"graphc has no {self.__name__}.{printable(name)}{_nearest(key, name)}"

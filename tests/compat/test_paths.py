@@ -177,14 +177,14 @@ def test_files_have_what_they_import_for_themselves():
     from mindspore.nn.probability.distribution.normal import Cell, get_group_size, logger
     from mindspore.train.dataset_helper import ParallelMode, context
 
-    assert (P, F, C) == (ops.operations, ops.functional, ops.composite)
+    assert (ops.operations, ops.functional, ops.composite) == (P, F, C)
     assert (Validator, mstype, logger) == (_checkparam, dtype, import_module("mindspore.log"))
     assert (Tensor, Parameter, Cell, Optimizer) == (graphc.Tensor, graphc.Parameter, nn.Cell, nn.Optimizer)
     assert (Primitive, constexpr) == (ops.Primitive, ops.constexpr)
     assert opt_init_args_register is import_module("mindspore.nn.optim.optimizer").opt_init_args_register
     assert (context.GRAPH_MODE, get_group_size(), ParallelMode) == (0, 1, graphc.parallel.ParallelMode)
     assert import_module("mindspore.nn.layer.conv").initializer is initializer.initializer
-    assert import_module("graphc.nn.optim.adam").P is graphc.ops.operations
+    assert import_module("graphc.nn.layer.basic").P is graphc.ops.operations
 
 
 @pytest.mark.usefixtures("_mindspore")
