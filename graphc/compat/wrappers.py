@@ -6,6 +6,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.nn.cell.cell import Cell
+from graphc.nn.layer.combined import TimeDistributed
 from graphc.ops.primitives import FloatStatus
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
@@ -53,4 +54,4 @@ def _tensor_grad_overflow_row_tensor(grad: RowTensor) -> Tensor:
     return flag
 
 
-__all__ = ["tensor_grad_scale"]
+__all__ = ["TimeDistributed", "tensor_grad_scale"]

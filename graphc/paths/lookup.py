@@ -11,6 +11,7 @@ from graphc import suggest
 from graphc.errors import TraceAttributeError, printable, user_loc
 from graphc.frames import clean
 from graphc.instead import instead
+from graphc.paths.imported import ALIASES, COMMON, is_file
 from graphc.paths.table import MODULES, is_module, mindspore_name
 from graphc.signatures import wrappers
 from graphc.suggest import HABITS, imports_from, nearest
@@ -27,11 +28,16 @@ class Shadow(ModuleType):
         if is_module(f"{self.__name__}.{name}"):
             return suggest.provider(f"{self.__name__}.{name}")
         key = mindspore_name(self.__name__)
-        for provider in providers(key):
-            if exports(provider, name):
+        inside = is_file(key)
+        for provider in [*providers(key), *(map(import_module, COMMON) if inside else ())]:
+            # A module that a package of graphc's has stands for nothing in a file.
+            if exports(provider, name) and not (inside and isinstance(getattr(provider, name), ModuleType)):
                 value = _as_users_know(getattr(provider, name))
                 setattr(self, name, value)
                 return value
+        if name in ALIASES and inside:
+            root = self.__name__.partition(".")[0]
+            return import_module(root + ALIASES[name].removeprefix("mindspore"))
         message = f"graphc has no {self.__name__}.{printable(name)}{_nearest(key, name)}"
         if name.startswith("__"):
             raise AttributeError(message)
@@ -150,4 +156,6 @@ def _nearest(module: str, name: str) -> str:
 def left_out(module: str, name: str) -> str | None:
     """What to use for a name that a module of MODULES lacks on purpose."""
     own = "graphc" + module.removeprefix("mindspore")
-    return next((use for path in (own, *MODULES[module], "graphc") if (use := instead(path, name))), None)
+    # A package that its modules' names are left out of says it for them.
+    around = [own.rsplit(".", back)[0] for back in range(1, own.count(".") + 1)]
+    return next((use for path in (own, *MODULES[module], *around, "graphc") if (use := instead(path, name))), None)

@@ -11,7 +11,6 @@ _TENSORS = (
     "graphc.ops.tensor.tensor",
     "graphc.ops.tensor.parameter",
 )
-_USUAL = ("graphc.compat.usual",)
 _NN = ("graphc.nn",)
 _OPS = ("graphc.ops", "graphc.ops.gradients.reverse", _TOP)
 _PRIMITIVES = ("graphc.ops", "graphc.ops.primitives", _TOP)
@@ -80,7 +79,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore._c_expression": ("graphc.compat.native",),
     "mindspore._c_expression.amp": ("graphc.compat.native_amp",),
     "mindspore._c_expression.typing": ("graphc.compat.type_classes",),
-    **dict.fromkeys(("mindspore.boost", "mindspore.boost.grad_accumulation"), ("graphc.compat.boost", *_USUAL)),
+    **dict.fromkeys(("mindspore.boost", "mindspore.boost.grad_accumulation"), ("graphc.compat.boost",)),
     # Tensors are pickled.
     **dict.fromkeys(("mindspore.multiprocessing", "mindspore.multiprocessing.queue"), ("multiprocessing",)),
     "mindspore.log": ("graphc.compat.log",),
@@ -102,14 +101,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.mint.distributed.distributed": ("graphc.compat.mint_distributed",),
     "mindspore.mint.linalg": ("graphc.mint.linalg",),
     "mindspore.mint.special": ("graphc.mint.special",),
-    "mindspore.mint.nn": ("graphc.mint.nn", *_USUAL),
+    "mindspore.mint.nn": ("graphc.mint.nn", "graphc.nn.cell"),
     **dict.fromkeys(("mindspore.mint.functional", "mindspore.mint.nn.functional"), ("graphc.mint.nn.functional",)),
     "mindspore.mint.optim": ("graphc.mint.optim",),
-    **_within("mindspore.mint.optim", "adam adamw sgd fused_adamw", ("graphc.mint.optim", *_USUAL)),
-    "mindspore.mint.nn.layer": ("graphc.mint.nn", *_USUAL),
-    **_within(
-        "mindspore.mint.nn.layer", "activation basic conv normalization padding pooling", ("graphc.mint.nn", *_USUAL)
-    ),
+    **_within("mindspore.mint.optim", "adam adamw sgd fused_adamw", ("graphc.mint.optim",)),
+    "mindspore.mint.nn.layer": ("graphc.mint.nn",),
+    **_within("mindspore.mint.nn.layer", "activation basic conv normalization padding pooling", ("graphc.mint.nn",)),
     "mindspore.numpy": ("graphc.numpy",),
     "mindspore.numpy.fft": ("graphc.numpy.fft",),
     **_within("mindspore.numpy", "array_creations array_ops logic_ops dtypes", ("graphc.numpy",)),
@@ -164,9 +161,15 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks
     "mindspore.nn": _NN,
-    **_within("mindspore.nn", "loss wrap grad utils utils.init sparse sparse.sparse", _NN),
-    "mindspore.nn.cell": ("graphc.nn.cell", *_USUAL),
-    **_within("mindspore.nn", "layer layer.math", ("graphc.compat.layers", *_NN, *_USUAL)),
+    **_within("mindspore.nn", "grad grad.cell_grad", ("graphc.nn.train.products",)),
+    **_within("mindspore.nn", "sparse sparse.sparse", ("graphc.nn.layer.sparse",)),
+    **_within("mindspore.nn", "utils utils.init", ("graphc.nn.cell.uninitialized",)),
+    "mindspore.nn.wrap": (
+        *(f"graphc.nn.train.{part}" for part in ("wrap", "loss_scale", "accumulate", "grad_reducer")),
+        "graphc.compat.wrappers",
+    ),
+    "mindspore.nn.cell": ("graphc.nn.cell",),
+    **_within("mindspore.nn", "layer layer.math", ("graphc.compat.layers", *_NN)),
     "mindspore.nn.probability": ("graphc.nn.probability",),
     "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
     **_within(
@@ -179,7 +182,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within(
         "mindspore.nn.probability.bnn_layers",
         "conv_variational dense_variational layer_distribution bnn_cell_wrapper",
-        ("graphc.nn.probability.bnn_layers", *_USUAL),
+        ("graphc.nn.probability.bnn_layers",),
     ),
     "mindspore.nn.probability.bijector": ("graphc.nn.probability.bijector",),
     **_within(
@@ -188,7 +191,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         ("graphc.nn.probability.bijector",),
     ),
     "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.compat.metrics"),
-    "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules", *_USUAL),
+    "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules",),
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
     **_within(
         "mindspore.nn.layer",
@@ -208,15 +211,15 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within(
         "mindspore.boost",
         "adasum base boost boost_cell_wrapper dim_reduce grad_freeze group_loss_scale_manager less_batch_normalization",
-        ("graphc.compat.boost", *_USUAL),
+        ("graphc.compat.boost",),
     ),
     **_within("mindspore.parallel", "checkpoint_transform checkpoint_convert transform_safetensors", _PARALLEL),
     "mindspore.dataset.engine.cache_client": _DATASETS,
-    "mindspore.nn.layer.rnn_cells": (*_NN, "graphc.compat.recurrent", *_USUAL),
-    "mindspore.nn.loss": _NN,
-    "mindspore.nn.loss.loss": (*_NN, "graphc.nn.loss.base"),
+    "mindspore.nn.layer.rnn_cells": (*_NN, "graphc.compat.recurrent"),
+    "mindspore.nn.loss": ("graphc.nn.loss",),
+    "mindspore.nn.loss.loss": ("graphc.nn.loss", "graphc.nn.loss.base"),
     "mindspore.nn.optim": ("graphc.nn.optim",),
-    "mindspore.nn.optim.optimizer": ("graphc.nn.optim", "graphc.nn.optim.mindspore_base", *_USUAL),
+    "mindspore.nn.optim.optimizer": ("graphc.nn.optim", "graphc.nn.optim.mindspore_base"),
     **_within(
         "mindspore.nn.optim",
         "momentum sgd adam lamb lars rmsprop adagrad ftrl lazyadam proximal_ada_grad asgd rprop adamax adadelta"
@@ -225,7 +228,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.experimental": ("graphc.experimental",),
     "mindspore.experimental.optim": ("graphc.experimental.optim",),
-    "mindspore.experimental.optim.optimizer": ("graphc.experimental.optim.optimizer", *_USUAL),
+    "mindspore.experimental.optim.optimizer": ("graphc.experimental.optim.optimizer",),
     "mindspore.experimental.optim.lr_scheduler": ("graphc.experimental.optim.lr_scheduler",),
     **_within(
         "mindspore.experimental.optim",
@@ -233,7 +236,6 @@ MODULES: dict[str, tuple[str, ...]] = {
         ("graphc.experimental.optim",),
     ),
     **_within("mindspore.nn.wrap", "cell_wrapper loss_scale grad_reducer", (*_NN, "graphc.compat.wrappers")),
-    **_within("mindspore.nn.grad", "cell_grad", _NN),
     # ---- ops
     "mindspore.ops": _OPS,
     **_within("mindspore.ops", "operations op_info_register", _PRIMITIVES),
@@ -303,16 +305,16 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- training
     "mindspore.amp": ("graphc.amp", "graphc.amp.scalers"),
     "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
-    "mindspore.train.callback": ("graphc.train", "graphc.compat.callbacks", *_USUAL),
-    "mindspore.train.callback._callback": ("graphc.train", "graphc.compat.callbacks", "graphc.compat.saving", *_USUAL),
+    "mindspore.train.callback": ("graphc.train", "graphc.compat.callbacks"),
+    "mindspore.train.callback._callback": ("graphc.train", "graphc.compat.callbacks", "graphc.compat.saving"),
     **_within(
         "mindspore.train.callback",
         "_checkpoint _early_stop _history _lambda_callback _loss_monitor _lr_scheduler_callback _on_request_exit"
         " _reduce_lr_on_plateau _summary_collector _time_monitor _backup_and_restore",
-        ("graphc.train", *_USUAL),
+        ("graphc.train",),
     ),
-    "mindspore.train.model": ("graphc.train", "graphc.compat.training", "graphc.compat.data_recovery", *_USUAL),
-    **_within("mindspore.train", "data_sink dataset_helper", ("graphc.train", "graphc.compat.training", *_USUAL)),
+    "mindspore.train.model": ("graphc.train", "graphc.compat.training", "graphc.compat.data_recovery"),
+    **_within("mindspore.train", "data_sink dataset_helper", ("graphc.train", "graphc.compat.training")),
     "mindspore.train._utils": ("graphc.compat.training",),
     "mindspore.train.metrics": ("graphc.nn.metrics", "graphc.compat.metrics"),
     **_within(
@@ -320,7 +322,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "accuracy auc bleu_score confusion_matrix cosine_similarity dice error fbeta hausdorff_distance loss"
         " mean_surface_distance metric occlusion_sensitivity perplexity precision recall roc"
         " root_mean_square_surface_distance topk",
-        ("graphc.nn.metrics", "graphc.compat.metrics", *_USUAL),
+        ("graphc.nn.metrics", "graphc.compat.metrics"),
     ),
     "mindspore.train.amp": ("graphc.amp", "graphc.compat.amp_lists"),
     "mindspore.train.loss_scale_manager": ("graphc.amp",),

@@ -29,6 +29,8 @@ HAS = {
 OTHERS = {
     "mindspore.train.train_thor.dataset_helper": "of second-order training",
 }
+#: What of packages of layers is left out on purpose.
+LEFT_OUT_OF_NN = ("GetNextSingleOp", "PipelineGradReducer", "VirtualDatasetCellTriple")
 #: Modules with the name of a function of their package, which is what stands there.
 FUNCTIONS = {"mindspore.train.data_sink", "mindspore.train.metrics.auc"}
 
@@ -170,3 +172,42 @@ def test_a_provider_that_cannot_be_imported_is_said_to(tmp_path, monkeypatch):
         ) as found:
             exec(line, {})
         assert isinstance(found.value.__cause__, AttributeError)
+
+
+@pytest.mark.usefixtures("_mindspore")
+@pytest.mark.parametrize("module", ["loss", "wrap", "grad", "sparse", "utils"])
+def test_packages_of_layers_have_what_mindspores_have(module):
+    of = import_module(f"mindspore.nn.{module}")
+    assert set(NAMES[of.__name__]) - set(dir(of)) <= set(LEFT_OUT_OF_NN)
+    assert not {"Dense", "Tensor", "P"} & set(dir(of))
+    assert not found(of.__name__, "Dense")
+    for name in set(NAMES[of.__name__]) - set(dir(of)):
+        with pytest.raises(ImportError, match=r"; use "):
+            exec(f"from {of.__name__} import {name}", {})
+
+
+@pytest.mark.usefixtures("_mindspore")
+def test_files_have_what_they_import_for_themselves():
+    from mindspore import _checkparam, nn, ops
+    from mindspore.common import dtype, initializer
+    from mindspore.nn.layer.basic import P, Primitive, Tensor, Validator, constexpr, mstype
+    from mindspore.nn.optim.adam import C, F, Optimizer, Parameter, opt_init_args_register
+    from mindspore.nn.probability.distribution.normal import Cell, get_group_size, logger
+    from mindspore.train.dataset_helper import ParallelMode, context
+
+    assert (ops.operations, ops.functional, ops.composite) == (P, F, C)
+    assert (Validator, mstype, logger) == (_checkparam, dtype, import_module("mindspore.log"))
+    assert (Tensor, Parameter, Cell, Optimizer) == (graphc.Tensor, graphc.Parameter, nn.Cell, nn.Optimizer)
+    assert (Primitive, constexpr) == (ops.Primitive, ops.constexpr)
+    assert opt_init_args_register is import_module("mindspore.nn.optim.optimizer").opt_init_args_register
+    assert (context.GRAPH_MODE, get_group_size(), ParallelMode) == (0, 1, graphc.parallel.ParallelMode)
+    assert import_module("mindspore.nn.layer.conv").initializer is initializer.initializer
+    assert import_module("graphc.nn.layer.basic").P is graphc.ops.operations
+
+
+@pytest.mark.usefixtures("_mindspore")
+@pytest.mark.parametrize("package", ["mindspore.nn", "mindspore.nn.layer", "mindspore.ops.operations", "mindspore.amp"])
+def test_packages_do_not_have_what_files_import(package):
+    assert not found(package, "P")
+    assert not found(package, "mstype")
+    assert "P" not in dir(import_module("mindspore.nn.optim.adam"))

@@ -244,6 +244,10 @@ def test_attributes_of_primitives():
     assert repr(ops.Concat(1)) == "Concat(axis=1)"
     assert isinstance(p, ops.Primitive)
     assert p.add_prim_attr("x", 1).shard((1,)) is p
+    assert not hasattr(p, "instance_name")
+    # As MindSpore has it: the op keeps its own name.
+    assert p.set_prim_instance_name("total") is p
+    assert (p.name, p.instance_name, p.attrs) == ("ReduceSum", "total", {"keep_dims": True, "skip_mode": False, "x": 1})
     for call in (
         lambda: ops.ReduceSum(keep=True),
         lambda: ops.Concat(1, 2),

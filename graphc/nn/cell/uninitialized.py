@@ -12,3 +12,6 @@ def no_init_parameters() -> AbstractContextManager[None]:
     those parameters a value there that no checkpoint has one for.
     """
     return nullcontext()
+
+
+__all__ = ["no_init_parameters"]

@@ -79,9 +79,18 @@ class Primitive:
         """Accepted: names of operands and results have no meaning here."""
 
     def set_prim_instance_name(self, name: str) -> Primitive:
-        """Name this object. Returns self."""
-        self._given_name = name
+        """Name this object: its `instance_name`; `name` stays that of the op. Returns self."""
+        self._instance_name = name
         return self
+
+    @property
+    def instance_name(self) -> str:
+        """The name that `set_prim_instance_name` gave; an AttributeError without one."""
+        try:
+            given: str = vars(self)["_instance_name"]
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'instance_name'") from None
+        return given
 
     def _placed(self, *_: Any, **__: Any) -> Primitive:
         """Accepted: where an op runs is decided by the compiler. Returns self."""
