@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphc.dataset import debug as debug
     from graphc.dataset import text as text
     from graphc.dataset import transforms as transforms
+    from graphc.dataset import utils as utils
     from graphc.dataset import vision as vision
     from graphc.dataset.callbacks import DSCallback
     from graphc.dataset.core.dataset import Dataset
@@ -125,6 +126,7 @@ _LAZY = {
     "dataloader": "",
     "debug": "",
     "transforms": "",
+    "utils": "",
     "vision": "",
     "callbacks": "DSCallback",
     "waited_callbacks": "WaitedDSCallback",
@@ -268,6 +270,7 @@ __all__ = [
     "show",
     "text",
     "transforms",
+    "utils",
     "vision",
     "zip",
 ]  # fmt: skip
