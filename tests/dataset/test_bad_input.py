@@ -10,7 +10,8 @@ import pytest
 
 import graphc
 import graphc.dataset as ds
-from graphc import ArgumentTypeError, ArgumentValueError, DataError, DataKindError, DTypeError, Tensor
+from graphc import ArgumentTypeError, ArgumentValueError, DataError, DTypeError, Tensor
+from graphc.errors import DataKindError
 from tests.dataset.sources import Samples
 
 X = ds.NumpySlicesDataset({"a": np.arange(4), "b": np.ones((4, 2))}, shuffle=False)
