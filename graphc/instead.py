@@ -140,6 +140,7 @@ CELL = {
 DATASET = {
     "OBSMindDataset": "use MindDataset of files that are on this machine",
     "DatasetCache": "use the data set itself: samples that fit into memory are kept by NumpySlicesDataset",
+    "utils": "use LineReader, which stands there: there is nothing that draws samples",
     "sync_wait_for_dataset": "use sync_wait and sync_update: there are no devices to wait for",
 }
 
@@ -260,7 +261,7 @@ UTILS = {
 INSTEAD: dict[str, dict[str, str]] = {
     "graphc": TOP,
     "graphc.dataset": DATASET,
-    "graphc.dataset.utils": DATASET_UTILS,
+    "graphc.dataset.lines": DATASET_UTILS,
     "Dataset": DATASET_METHODS,
     "graphc.dataset.config": _names(_VIDEO, "get_video_backend set_video_backend"),
     "graphc.dataset.transforms": TRANSFORMS,

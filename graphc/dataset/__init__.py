@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from graphc.dataset import debug as debug
     from graphc.dataset import text as text
     from graphc.dataset import transforms as transforms
-    from graphc.dataset import utils as utils
     from graphc.dataset import vision as vision
     from graphc.dataset.callbacks import DSCallback
     from graphc.dataset.core.dataset import Dataset
@@ -126,7 +125,6 @@ _LAZY = {
     "dataloader": "",
     "debug": "",
     "transforms": "",
-    "utils": "",
     "vision": "",
     "callbacks": "DSCallback",
     "waited_callbacks": "WaitedDSCallback",
@@ -270,7 +268,6 @@ __all__ = [
     "show",
     "text",
     "transforms",
-    "utils",
     "vision",
     "zip",
 ]  # fmt: skip

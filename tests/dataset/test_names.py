@@ -91,7 +91,6 @@ def test_settings_that_are_remembered(monkeypatch):
 def test_lines_by_their_numbers(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_bytes("a\nb\u00e9\r\n\nlast".encode())
-    assert ds.utils.LineReader is ds.LineReader
     reader = ds.LineReader(str(path))
     assert len(reader) == reader.len() == 4
     assert [reader.readline(4), *(reader[k] for k in (1, 2, 3))] == ["last", "a", "b\u00e9", ""]
