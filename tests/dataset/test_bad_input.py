@@ -437,6 +437,11 @@ def test_transforms_of_no_image_and_no_sound():
         ds.transforms.TypeCast("int32")(None)
 
 
+def test_arguments_of_any_kind_are_named():
+    with pytest.raises(ArgumentTypeError, match="MFCC: dct_type is ndarray, of which nothing can be made"):
+        ds.audio.MFCC(dct_type=np.array([1, 2]))
+
+
 def test_schemas_of_nothing():
     with pytest.raises(ArgumentTypeError, match="schema_file must be a string, got int"):
         ds.Schema(0)
