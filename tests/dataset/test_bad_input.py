@@ -430,7 +430,7 @@ def test_transforms_of_no_image_and_no_sound():
         for transform in (ds.vision.Resize(3), ds.vision.HorizontalFlip(), ds.vision.AdjustBrightness(1.5)):
             with pytest.raises(DataError, match="has no pixels"):
                 transform(empty)
-    for wrong in ([0.5], 3, "a", None):
+    for wrong in (3, "a", None, b"a"):
         with pytest.raises(DataKindError, match="a sound must be an array"):
             ds.audio.Gain()(wrong)
     with pytest.raises(DataKindError, match="got None"):

@@ -127,7 +127,7 @@ class Sound(Transform, Described):
 
     def __call__(self, *inputs: Any) -> Any:
         for value in inputs:
-            if not isinstance(value, np.ndarray) and not hasattr(value, "asnumpy"):
+            if not isinstance(value, (np.ndarray, list)) and not hasattr(value, "asnumpy"):
                 raise DataKindError(
                     f"{type(self).__name__}: a sound must be an array, got {type(value).__name__}", code="GC201"
                 )
