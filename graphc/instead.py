@@ -140,15 +140,17 @@ CELL = {
 DATASET = {
     "OBSMindDataset": "use MindDataset of files that are on this machine",
     "DatasetCache": "use the data set itself: samples that fit into memory are kept by NumpySlicesDataset",
+    "utils": "use LineReader, which stands there: there is nothing that draws samples",
     "sync_wait_for_dataset": "use sync_wait and sync_update: there are no devices to wait for",
-    "utils": "use the samples themselves: there is nothing that draws them",
 }
+
+#: What of `mindspore.dataset.utils` is left out.
+DATASET_UTILS = _names("use the samples themselves: there is nothing that draws them", "browse_dataset imshow_det_bbox")
 
 #: What of the methods of `mindspore.dataset.Dataset` is left out.
 DATASET_METHODS = {
     "use_sampler": "use the samplers of the sources: of data sets that are made of others concat alone has one",
     **_names("use Model.train, or the data set as an iterator: there is one memory", "device_que send recv"),
-    **_names("use load_state_dict with an iterator's state_dict()", "get_init_step set_init_step"),
     **_names(
         "use title(): it is MindSpore's own machinery",
         "copy_batch_size create_ir_tree input_indexs iterator_bootstrap parse parse_tree post_parse pre_parse pre_process",
@@ -268,6 +270,7 @@ UTILS = {
 INSTEAD: dict[str, dict[str, str]] = {
     "graphc": TOP,
     "graphc.dataset": DATASET,
+    "graphc.dataset.lines": DATASET_UTILS,
     "Dataset": DATASET_METHODS,
     "graphc.dataset.config": _names(_VIDEO, "get_video_backend set_video_backend"),
     "graphc.dataset.transforms": TRANSFORMS,

@@ -63,6 +63,8 @@ def kinds(function: Callable[..., Any]) -> dict[str, Kind]:
 
 
 def _kind(annotation: Any, scope: dict[str, Any]) -> Kind:
+    if annotation is inspect.Parameter.empty:
+        return _ANYTHING
     if isinstance(annotation, str):
         try:
             annotation = eval(annotation, scope)  # Of graphc's own source.

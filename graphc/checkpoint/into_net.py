@@ -82,7 +82,8 @@ def load_param_into_net(
 
 def _tensors(given: Any) -> dict[str, Tensor]:
     """Those entries of a dict that are tensors; the others are texts."""
-    if not isinstance(given, Mapping) or not all(isinstance(t, (Tensor, str, dict)) for t in given.values()):
+    known = isinstance(given, Mapping) and all(isinstance(name, str) for name in given)
+    if not known or not all(isinstance(t, (Tensor, str, dict)) for t in given.values()):
         raise ArgumentTypeError(
             f"{_OWNER}: parameter_dict must be a dict of Tensors by name, as load_checkpoint returns it", loc=user_loc()
         )

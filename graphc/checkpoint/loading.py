@@ -25,8 +25,7 @@ from graphc.checkpoint.entries import (
 )
 from graphc.checkpoint.into_net import load_param_into_net
 from graphc.checkpoint.names import check_format, file_to_load
-from graphc.checkpoint.saving import refuse_keys
-from graphc.checks import boolean
+from graphc.checkpoint.saving import compares, refuse_keys
 from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, user_loc
 from graphc.ir.types import numpy_dtype
 from graphc.nn.cell.cell import Cell
@@ -65,7 +64,7 @@ def load_checkpoint(
     """
     refuse_keys(_OWNER, "dec_key", dec_key, "dec_mode", dec_mode)
     only(_OWNER, "remove_redundancy", remove_redundancy, False)
-    boolean(_OWNER, "crc_check", crc_check)
+    compares(_OWNER, crc_check)
     wanted = _choice(specify_prefix, filter_prefix, choice_func)
     background.finish()
     shown = "of a BytesIO" if isinstance(ckpt_file_name, io.BytesIO) else repr(str(ckpt_file_name))

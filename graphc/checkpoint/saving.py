@@ -18,7 +18,7 @@ from graphc.checkpoint.entries import Array, to_text
 from graphc.checkpoint.names import file_to_save
 from graphc.checks import boolean
 from graphc.context import is_data_parallel
-from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, KindError, user_loc
 from graphc.files import make_directory
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
@@ -136,12 +136,8 @@ def async_ckpt_thread_status() -> bool:
 def _check_options(
     integrated_save: Any, async_save: Any, enc_key: Any, enc_mode: Any, crc_check: Any, others: dict[str, Any]
 ) -> None:
-    for name, value in (("integrated_save", integrated_save), ("crc_check", crc_check)):
-        boolean(_OWNER, name, value)
-    if not isinstance(async_save, bool) and async_save not in ("thread", "process"):
-        raise ArgumentValueError(
-            f"{_OWNER}: async_save must be a bool, 'thread' or 'process', got {async_save!r}", loc=user_loc()
-        )
+    boolean(_OWNER, "integrated_save", integrated_save)
+    check_written(_OWNER, async_save, crc_check)
     if async_save == "process":
         no_effect(_OWNER, "async_save='process'", "a thread writes, as with 'thread'")
     refuse_keys(_OWNER, "enc_key", enc_key, "enc_mode", enc_mode)
@@ -153,6 +149,25 @@ def _check_options(
             no_effect(_OWNER, name, "it is for a service that keeps checkpoints")
         else:
             only(_OWNER, name, value, *(known[name] or ()))
+
+
+def check_written(owner: str, async_save: Any, crc_check: Any) -> None:
+    """How a file is written: ArgumentTypeError, ArgumentValueError or KindError where that is not known."""
+    if not isinstance(async_save, (bool, str)):
+        raise ArgumentTypeError(
+            f"{owner}: async_save must be a bool, 'thread' or 'process', got {async_save!r}", loc=user_loc()
+        )
+    if isinstance(async_save, str) and async_save not in ("thread", "process"):
+        raise ArgumentValueError(
+            f"{owner}: async_save must be a bool, 'thread' or 'process', got {async_save!r}", loc=user_loc()
+        )
+    compares(owner, crc_check)
+
+
+def compares(owner: str, crc_check: Any) -> None:
+    """KindError for a crc_check that is no bool."""
+    if not isinstance(crc_check, bool):
+        raise KindError(f"{owner}: crc_check must be a bool, got {type(crc_check).__name__}", loc=user_loc())
 
 
 def refuse_keys(owner: str, key_name: str, key: Any, mode_name: str, mode: Any) -> None:

@@ -61,7 +61,7 @@ def checked(callbacks: Any) -> list[DSCallback]:
     """The callbacks of `map`; ArgumentTypeError for what is none, ArgumentValueError for one that does nothing."""
     if callbacks is None:
         return []
-    given = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+    given = callbacks if isinstance(callbacks, list) else [callbacks]
     for callback in given:
         if not isinstance(callback, DSCallback):
             raise ArgumentTypeError(

@@ -52,3 +52,6 @@ class LineReader:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+__all__ = ["LineReader"]

@@ -129,7 +129,8 @@ def _known(owner: str, name: str, value: Any) -> Any:
 
 
 def arange(start: Real, stop: Real | None = None, step: Real | None = None, dtype: Any = None) -> Tensor:
-    """start, start + step, ... before stop; from 0 to start without a stop. int32, or float32 if a float is among them.
+    """start, start + step, ... before stop; from 0 to start without a stop. int32, or float32 if a float or a tensor is among
+    them.
 
     Computed in float32, as in MindSpore. ArgumentValueError if that leaves nothing.
     """
@@ -144,10 +145,11 @@ def arange(start: Real, stop: Real | None = None, step: Real | None = None, dtyp
             f"arange: from {first} to {last} by {by} there is nothing, and a tensor without elements is not made here",
             loc=user_loc(),
         )
+    floats = any(isinstance(v, float) for v in given) or any(isinstance(v, Tensor) for v in (start, stop, step))
     if dtype is None:
-        dtype = "float32" if any(isinstance(v, float) for v in given) else "int32"
+        dtype = "float32" if floats else "int32"
     places = np.arange(size)
-    wide: Any = np.float32 if any(isinstance(v, float) for v in given) else np.int64
+    wide: Any = np.float32 if floats else np.int64
     return Tensor((places.astype(wide) * wide(by) + wide(first)).astype(wide), name_of(dtype))
 
 

@@ -94,6 +94,8 @@ def test_bytes_in_memory(path):
             assert sorted(load_checkpoint(data, format="safetensors")) == sorted(NAMES)
         with pytest.raises(CheckpointError, match="of a BytesIO is damaged"):
             load_checkpoint(io.BytesIO(b"12345678"), format="safetensors")
+    with pytest.raises(ArgumentTypeError, match="a dict of Tensors by name"):
+        load_param_into_net(nn.Dense(2, 2), {1: Tensor([1.0])})
     with pytest.raises(ArgumentTypeError, match="a BytesIO holds"):
         load_checkpoint(io.BytesIO(path.read_bytes()))
 

@@ -135,9 +135,11 @@ def test_mistakes_are_raised_at_once(tmp_path):
     (tmp_path / "d.ckpt").mkdir()
     with pytest.raises(ArgumentValueError, match="is a directory"):
         save_checkpoint(x, tmp_path / "d.ckpt", async_save=True)
-    for wrong in ("both", 1, None):
-        with pytest.raises(ArgumentValueError, match="async_save must be"):
+    for wrong, error in (("both", ArgumentValueError), (1, ArgumentTypeError), (None, ArgumentTypeError)):
+        with pytest.raises(error, match="async_save must be"):
             save_checkpoint(x, tmp_path / "a.ckpt", async_save=wrong)
+    with pytest.raises(ValueError, match="crc_check must be a bool, got int"):
+        save_checkpoint(x, tmp_path / "a.ckpt", crc_check=1)
     for name, value in (("integrated_save", 1), ("crc_check", "yes"), ("choice_func", "x")):
         with pytest.raises(ArgumentTypeError, match=name):
             save_checkpoint(x, tmp_path / "a.ckpt", **{name: value})

@@ -63,6 +63,10 @@ SAMPLERS = {
     "distributed from shard 2": "DistributedSampler(4, 1, False, offset=2)",
     "distributed from shard 3": "DistributedSampler(4, 3, True, offset=3)",
 }
+ANY_NEXT = f"[d.use_sampler(ds.RandomSampler()) or d for a in [{N.format(4, 'shuffle=False')}] " + (
+    f"for b in [{N.format(2, 'shuffle=False')}.map(lambda x: x + 10)] for c in [{N.format(3, '')}.map(lambda x: x + 20)] "
+    "for d in [{}]][0]"
+)
 ORDERS = {
     "default": N.format(10, ""),
     "300": N.format(300, "shuffle=True"),
@@ -85,6 +89,11 @@ ORDERS = {
     "split in order": N.format(11, "") + ".split([0.5, 0.25, 0.25], randomize=False)[1]",
     "split of a map": N.format(10, "shuffle=False") + ".map(lambda x: x, ['x']).split([6, 4])[0]",
     **{title: N.format(10, f"sampler=ds.{made}") for title, made in SAMPLERS.items()},
+    "the next of any": ANY_NEXT.format("a.concat([b, c])"),
+    "the next of any, repeated": ANY_NEXT.format("a.concat([b, c])") + ".repeat(2)",
+    "the next of any of two": ANY_NEXT.format("b + c"),
+    "from a row on": f"[d.set_init_step(3) or d for d in [{N.format(10, '')}]][0]",
+    "from a batch on": f"[d.set_init_step(2) or d for d in [{N.format(10, '')}.repeat(2).batch(3).map(lambda x: x.sum())]][0]",
 }
 R = "ds.GeneratorDataset(Ragged(), ['a', 'i'], shuffle=False)"
 X = "ds.NumpySlicesDataset({'d': np.arange(12).reshape(6, 2), 'l': np.arange(6)}, shuffle=False)"
@@ -105,6 +114,10 @@ OPERATIONS = {
     "buckets": f"{R}.bucket_batch_by_length(['a'], [2, 4], [2, 2, 2], lambda x: x.shape[0], {{'a': ([None], 0)}})",
     "buckets by the first axis": f"{R}.bucket_batch_by_length(['a'], [2, 4], [1, 2, 2], pad_info={{}})",
     "buckets to the boundary": f"{R}.bucket_batch_by_length(['a'], [3, 8], [2, 3, 2], pad_info={{'a': ([None], 9)}}, "
+    "pad_to_bucket_boundary=True)",
+    "buckets to the boundary, rules without": f"{R}.bucket_batch_by_length(['a'], [2, 4], [2, 2, 2], pad_info={{}}, "
+    "pad_to_bucket_boundary=True)",
+    "buckets to the boundary, no shape": f"{R}.bucket_batch_by_length(['a'], [2, 8], [2, 2, 2], pad_info={{'a': (None, 0)}}, "
     "pad_to_bucket_boundary=True)",
     "buckets, full ones": f"{R}.bucket_batch_by_length(['a'], [3, 8], [2, 3, 2], drop_remainder=True)",
     "map": f"{X}.map(lambda d: d + 0.5, 'd')",

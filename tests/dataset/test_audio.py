@@ -231,7 +231,7 @@ SENSELESS = [
     ("A.Spectrogram(8)(SOUND[:, :1])", "has one sample, of which BorderType.REFLECT"),
     ("A.GriffinLim(16, 1, length=60)(POWERS)", "length 60 has 8 frames, the spectrogram has 7"),
     ("A.InverseSpectrogram(n_fft=32, onesided=False)(PARTS)", "n_fft is 32, a spectrogram of 9 frequencies has 16"),
-    ("A.Gain(1)('a')", "a sound must be numbers"),
+    ("A.Gain(1)(['a'])", "a sound must be numbers"),
     ("A.Gain(1)()", "Gain needs a value"),
     ("A.Gain()(SOUND[:0])", "is empty"),
 ]  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 import graphc
 import graphc.dataset as ds
 from graphc import ArgumentTypeError, ArgumentValueError, DataError, DTypeError, Tensor
+from graphc.errors import DataKindError
 from tests.dataset.sources import Samples
 
 X = ds.NumpySlicesDataset({"a": np.arange(4), "b": np.ones((4, 2))}, shuffle=False)
@@ -116,7 +117,7 @@ def test_runtime_errors(action, message):
             "2 dtypes, there are 1",
         ),
         (lambda: X.map(ds.transforms.OneHot, "a"), ArgumentValueError, r"help: OneHot\(\) makes one"),
-        (lambda: X.map(len, "a", cache=1), ArgumentValueError, "GC112"),
+        (lambda: X.map(len, "a", cache=1), ArgumentTypeError, "GC112"),
         (lambda: X.batch(2, input_columns=["a"]), ArgumentValueError, "goes with per_batch_map only"),
         (lambda: X.padded_batch(2, pad_info={"a": 1}), ArgumentTypeError, "tuple of a shape and a value"),
         (
@@ -420,4 +421,55 @@ def test_other_questions():
     assert of([np.ones(2), np.ones(3)]).output_shapes(estimate=True) == [[None]]
     assert (X.num_classes(), X.get_class_indexing()) == (None, {})
     assert X.apply(lambda d: d.batch(2)).get_dataset_size() == 2
+    assert (ds.SubsetSampler([1, 3]).get_num_samples(), ds.SubsetSampler([1, 3], 1).get_num_samples()) == (2, 1)
     assert (X.is_shuffled(), ds.NumpySlicesDataset([1], num_shards=1, shard_id=0).is_sharded()) == (False, True)
+
+
+def test_transforms_of_no_image_and_no_sound():
+    for empty in (np.zeros((0, 3, 3), np.uint8), np.zeros((3, 0), np.uint8)):
+        for transform in (ds.vision.Resize(3), ds.vision.HorizontalFlip(), ds.vision.AdjustBrightness(1.5)):
+            with pytest.raises(DataError, match="has no pixels"):
+                transform(empty)
+    for wrong in (3, "a", None, b"a"):
+        with pytest.raises(DataKindError, match="a sound must be an array"):
+            ds.audio.Gain()(wrong)
+    with pytest.raises(DataKindError, match="got None"):
+        ds.transforms.TypeCast("int32")(None)
+
+
+def test_arguments_of_any_kind_are_named():
+    with pytest.raises(ArgumentTypeError, match="MFCC: dct_type is ndarray, of which nothing can be made"):
+        ds.audio.MFCC(dct_type=np.array([1, 2]))
+
+
+def test_schemas_of_nothing():
+    with pytest.raises(ArgumentTypeError, match="schema_file must be a string, got int"):
+        ds.Schema(0)
+    described = ds.Schema()
+    described.add_column("a", "int8", [2])
+    assert str(described) == described.to_json()
+
+
+@pytest.mark.parametrize("batch", [1, "a", [None], [1.5], [True], []])
+def test_batches_of_a_sampler_are_lists_of_indices(batch):
+    with pytest.raises(DataError, match="batch_sampler must give lists of indices"):
+        read(ds.GeneratorDataset(Samples(), ["x", "y"], batch_sampler=[[0], batch]))
+
+
+def test_a_row_to_begin_with():
+    def numbers(rows):
+        return [r[0].tolist() for r in rows]
+
+    mixed = ds.NumpySlicesDataset(list(range(5))).batch(2)
+    ds.config.set_seed(1)
+    with mixed.create_tuple_iterator(num_epochs=2, output_numpy=True) as whole:
+        expected = numbers(whole) + numbers(whole)
+    mixed.set_init_step(4)
+    assert (mixed.get_init_step(), mixed.repeat(2).get_init_step()) == (4, 0)
+    with mixed.create_tuple_iterator(num_epochs=2, output_numpy=True) as rest:
+        assert numbers(rest) == expected[4:]
+    with pytest.raises(DataError, match="has given its last epoch"):
+        read(mixed)
+    endless = X.repeat()
+    endless.set_init_step(9)
+    assert next(iter(endless))[0].item() == 1

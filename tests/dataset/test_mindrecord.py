@@ -476,7 +476,7 @@ def test_names_that_no_index_has(tmp_path):
     [
         ({"columns_list": ["q"]}, DataError, "columns_list has 'q', the fields are"),
         ({"columns_list": "i"}, ArgumentTypeError, "columns_list must be a list"),
-        ({"cache": 1}, ArgumentValueError, "GC112"),
+        ({"cache": 1}, ArgumentTypeError, "GC112"),
         ({"shuffle": 1}, ArgumentTypeError, "shuffle must be a bool or a Shuffle"),
         ({"sampler": ds.SequentialSampler(), "shuffle": True}, ArgumentValueError, "exclude each other"),
         ({"num_shards": 2, "shard_id": 2}, ArgumentValueError, "below num_shards"),

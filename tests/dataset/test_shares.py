@@ -98,8 +98,11 @@ def test_going_on_where_it_was_left():
 
 def test_samplers_that_are_refused():
     both = source(0, 4) + source(4, 3)
-    with pytest.raises(ArgumentTypeError, match="concat takes a DistributedSampler, got RandomSampler"):
-        both.use_sampler(ds.RandomSampler())
+    with pytest.raises(ArgumentTypeError, match="a DistributedSampler or a RandomSampler, got SequentialSampler"):
+        both.use_sampler(ds.SequentialSampler())
+    for sampler in (ds.RandomSampler(True), ds.RandomSampler(num_samples=2)):
+        with pytest.raises(ArgumentValueError, match="no replacement and no num_samples"):
+            both.use_sampler(sampler)
     for sampler in (ds.DistributedSampler(2, 0), ds.DistributedSampler(2, 0, False, num_samples=1)):
         with pytest.raises(ArgumentValueError, match="shuffle=False and no num_samples"):
             both.use_sampler(sampler)

@@ -154,7 +154,7 @@ def test_packed_files_give_as_many_rows_as_are_asked_for(tmp_path, folder):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"cache": 1}, ArgumentValueError, "GC112"),
+        ({"cache": 1}, ArgumentTypeError, "GC112"),
         ({"compression_type": "LZ4"}, ArgumentValueError, "compression_type must be '', 'GZIP' or 'ZLIB'"),
         ({"shuffle": ds.Shuffle.INFILE}, ArgumentValueError, "Shuffle.GLOBAL or Shuffle.FILES"),
         ({"shuffle": 1}, ArgumentTypeError, "shuffle must be a bool or a Shuffle"),

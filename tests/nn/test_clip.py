@@ -75,8 +75,8 @@ def test_nests_come_back_as_they_went_in() -> None:
     x, y = Tensor([3.0, 4.0]), Tensor([[12.0]])
     for clip, kind in (
         (lambda t: ops.clip_by_global_norm(t, 1.0), list),
-        (lambda t: ops.clip_by_norm(t, 1.0), list),
-        (lambda t: ops.clip_by_value(t, 0, 1), tuple),  # As MindSpore's.
+        (lambda t: ops.clip_by_norm(t, 1.0), tuple),  # As MindSpore's, and the next.
+        (lambda t: ops.clip_by_value(t, 0, 1), tuple),
     ):
         assert isinstance(clip(x), Tensor)
         made = clip((x, y))
@@ -182,3 +182,9 @@ def test_refused(call: Any, error: type[Exception], message: str) -> None:
         call(Tensor([1.0, 2.0]))
     assert isinstance(caught.value, graphc.GraphcError)
     assert caught.value.loc is None or caught.value.loc.file.endswith("test_clip.py")
+
+
+def test_a_bool_is_no_bound() -> None:
+    for a, bounds in ((Tensor([True]), (0, 1)), (Tensor([1]), (False, 1)), (Tensor([1.0]), (None, Tensor(True)))):
+        with pytest.raises(graphc.ArgumentValueError, match="a bool has no order"):
+            ops.clamp(a, *bounds)

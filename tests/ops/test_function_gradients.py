@@ -75,6 +75,8 @@ def test_what_undoes_what():
     assert (ops.batch_to_space_nd(there, [2, 2], [[0, 0], [0, 0]]).asnumpy() == IMAGES).all()
     columns = ops.unfold(Tensor(IMAGES), 2, stride=2)
     assert (ops.fold(columns, (4, 6), 2, stride=2).asnumpy() == IMAGES).all()
+    channels = ops.reshape(columns, (columns.shape[0], -1, 4, columns.shape[2]))  # As MindSpore's fold takes them.
+    assert (ops.fold(channels, Tensor(np.array([4, 6], np.int32)), 2, stride=2).asnumpy() == IMAGES).all()
     counts = ops.fold(ops.ones_like(ops.unfold(Tensor(IMAGES), 3)), (4, 6), 3).asnumpy()
     assert counts.max() == 6
     assert counts.sum() == 2 * 3 * 9 * 2 * 4

@@ -7,6 +7,7 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
+from graphc import numpy as mnp
 from graphc.ops.tensor.tree import tensors
 from tests.data.ms_functions import X as ROWS
 
@@ -363,3 +364,26 @@ def test_a_tensor_of_a_traced_one_is_its_value():
     graphc.set_context(mode=graphc.GRAPH_MODE)
     with pytest.raises(TypeError, match=r"GC131.*made of a list that holds a traced tensor(.|\n)*ops\.stack"):
         graphc.jit(lambda x: Tensor([[x], [1.0]]))(Tensor(2.5))
+
+
+def test_descriptions_for_set_inputs_have_a_shape_and_a_dtype():
+    for sizes in ((None, 3), [-1, 3]):
+        x = Tensor(shape=sizes, dtype=graphc.float16)
+        assert (x.shape, x.dtype, x.ndim, x.size, x.itemsize, x.nbytes) == ((-1, 3), graphc.float16, 2, 0, 2, 0)
+        assert x.strides == (6, 2)
+        for use in (
+            lambda x: x + 1,
+            lambda x: x.asnumpy(),
+            lambda x: x.copy(),
+            lambda x: bool(x),
+            lambda x: x.tolist(),
+        ):
+            with pytest.raises(ValueError, match="holds nothing: it is a description for set_inputs"):
+                use(x)
+
+
+def test_arange_of_tensors_is_of_floats():
+    """As in MindSpore (tests/data has no records of it): int32 of numbers alone."""
+    for made in (mnp.arange(Tensor(3)), mnp.arange(0, Tensor(3)), mnp.arange(0, 3, Tensor(1))):
+        assert (made.dtype, made.asnumpy().tolist()) == (graphc.float32, [0, 1, 2])
+    assert mnp.arange(3).dtype == graphc.int32

@@ -251,6 +251,9 @@ def test_learning_rate_scheduler():
         (lambda: train.LearningRateScheduler(0.1), "learning_rate_function must be a function"),
         (lambda: train.CheckpointConfig(0, 0, 0, 0), "cannot all be None or 0"),
         (lambda: train.CheckpointConfig(-1), "save_checkpoint_steps must be at least 0"),
+        (lambda: train.CheckpointConfig(enc_key="a"), "enc_key must be bytes or None"),
+        (lambda: train.CheckpointConfig(enc_mode=3), "enc_mode a string"),
+        (lambda: train.CheckpointConfig(crc_check=1), "crc_check must be a bool"),
         (lambda: train.CheckpointConfig(saved_network=3), "saved_network must be a Cell or None"),
         (lambda: train.CheckpointConfig(append_info="epoch_num"), "append_info must be a list"),
         (

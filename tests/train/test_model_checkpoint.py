@@ -92,6 +92,11 @@ def test_a_resumed_training_has_the_same_bits(tmp_path):
     assert events.events[2] == "step_end 3/1"
 
 
+def test_what_is_appended_is_none_where_nothing_is():
+    assert train.CheckpointConfig().append_dict is None
+    assert train.CheckpointConfig(append_info=["epoch_num"]).append_dict == {"epoch_num": 0}
+
+
 def test_append_info(tmp_path, monkeypatch):
     """What goes into the file beside the parameters: counted on from what an earlier training had."""
     written = []

@@ -14,7 +14,7 @@ from graphc.dataset.checks import INT32_MAX, integer, truth
 from graphc.dataset.checks import number as real_number
 from graphc.dataset.sources.parameters import REQUIRED, Check, Described, Parameter, number
 from graphc.dataset.transforms.base import Transform
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, DataKindError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -124,6 +124,14 @@ class Sound(Transform, Described):
     def misfit(self, what: str) -> DataError:
         """The error of a sound that cannot be transformed so."""
         return misfit(type(self).__name__, what)
+
+    def __call__(self, *inputs: Any) -> Any:
+        for value in inputs:
+            if not isinstance(value, (np.ndarray, list)) and not hasattr(value, "asnumpy"):
+                raise DataKindError(
+                    f"{type(self).__name__}: a sound must be an array, got {type(value).__name__}", code="GC201"
+                )
+        return super().__call__(*inputs)
 
     def apply(self, value: Array) -> Any:
         pairs = self.axes[-1] == "complex"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from graphc.dataset import config
-from graphc.dataset.checks import function, names, truth
+from graphc.dataset.checks import LateError, function, integer, names, truth
 from graphc.dataset.core.iterators import DictIterator, TupleIterator
 from graphc.dataset.core.parts import part_sizes
 from graphc.dataset.core.rows import packed
@@ -57,6 +57,7 @@ class Dataset:
         self.children, self._columns = children, columns
         self.num_parallel_workers = workers
         self._state: dict[str, Any] | None = None
+        self._init_step = 0
 
     if not TYPE_CHECKING:
 
@@ -146,10 +147,25 @@ class Dataset:
             )
         self._state = dict(state)
 
-    def taken_state(self) -> dict[str, Any] | None:
-        """The state that was loaded, for one iterator."""
+    def set_init_step(self, init_step: int) -> None:
+        """Let iterators begin with row number init_step, counted from 0 through all passes. What is made of this data set begins
+        with the first.
+        """
+        self._init_step = integer("set_init_step", "init_step", init_step, 0)
+
+    def get_init_step(self) -> int:
+        """Which row iterators begin with: 0, or what `set_init_step` was given."""
+        return self._init_step
+
+    def taken_state(self) -> dict[str, Any]:
+        """Where an iterator begins: the state that was loaded, once, or the row of `set_init_step`."""
         state, self._state = self._state, None
-        return state
+        if state is not None:
+            return state
+        epoch, position = 0, self._init_step
+        if position and not self.is_endless():
+            epoch, position = divmod(position, self.get_dataset_size())
+        return {"epoch": epoch, "position": position, "seed": config.drawn_seed()}
 
     def reset(self) -> None:
         """Forget a state that was loaded: the next iterator begins with the first epoch."""
@@ -387,13 +403,11 @@ class Dataset:
 
     def zip(self, datasets: Dataset | tuple[Dataset, ...]) -> Dataset:
         """The columns of this data set and others side by side, as long as all have rows. No name may occur twice."""
-        others = datasets if isinstance(datasets, tuple) else (datasets,)
-        return _NODES["zip"]((self, *others))
+        return _NODES["zip"]((self, *_others("zip", datasets, tuple)))
 
     def concat(self, datasets: Dataset | list[Dataset]) -> Dataset:
         """The rows of this data set, then those of others with the same columns."""
-        others = datasets if isinstance(datasets, list) else [datasets]
-        return _NODES["concat"]([self, *others])
+        return _NODES["concat"]([self, *_others("concat", datasets, list)])
 
     def __add__(self, datasets: Dataset | list[Dataset]) -> Dataset:
         return self.concat(datasets)
@@ -478,12 +492,21 @@ class Dataset:
         """Every shards-th row, from the row `first` on."""
         return _NODES["every"](self, shards, first)
 
-    def among(self, owner: str, name: str, value: Any) -> list[str]:
-        """Names of columns that are there; DataError, a RuntimeError, for others."""
-        chosen = names(owner, name, value)
+    def among(self, owner: str, name: str, value: Any, alone: bool = True) -> list[str]:
+        """Names of columns that are there; DataError, a RuntimeError, for others. alone: whether one may be given as a str."""
+        chosen = names(owner, name, value, alone=alone)
         for column in chosen:
             if column not in self._columns:
                 raise DataError(
                     f"{owner}: there is no column {column!r}, there are {', '.join(self._columns)}", loc=user_loc()
                 )
         return chosen
+
+
+def _others(owner: str, datasets: Any, several: type) -> Any:
+    """The data sets of an operation that takes one or several of them; LateError if there are none."""
+    if not isinstance(datasets, several):
+        return [datasets]
+    if not datasets:
+        raise LateError(f"{owner}: datasets is empty", loc=user_loc())
+    return datasets

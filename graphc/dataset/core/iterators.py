@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from graphc.dataset import config
-from graphc.dataset.checks import INT32_MAX, integer
+from graphc.dataset.checks import INT32_MAX, LateError, integer
 from graphc.dataset.core.dicts import each
 from graphc.dataset.core.rows import Rows, joined, packed, stack
 from graphc.dataset.core.streams import Epochs, Run, Stream
 from graphc.dataset.workers.ahead import ReadAhead
-from graphc.errors import ArgumentValueError, DataError, DTypeError, user_loc
+from graphc.errors import DataError, DTypeError, user_loc
 from graphc.ops.tensor.arrays import native
 from graphc.ops.tensor.dtype import BY_NAME
 from graphc.ops.tensor.tensor import Tensor
@@ -42,13 +42,13 @@ class DatasetIterator:
         owner = type(self).__name__
         epochs = integer(owner, "num_epochs", num_epochs, -1, INT32_MAX)
         if epochs == 0:
-            raise ArgumentValueError(f"{owner}: num_epochs must be -1 or more than 0, got 0", loc=user_loc())
+            raise LateError(f"{owner}: num_epochs must be -1 or more than 0, got 0", loc=user_loc())
         self._names = dataset.get_col_names()
         # What begins so is for those who rename it, as in MindSpore.
         self._chosen = [n for n in self._names if not n.startswith("_meta-")] if columns is None else columns
         self._places = [self._names.index(c) for c in self._chosen]
         self._epochs, self._numpy, self._title = epochs, output_numpy, dataset.title()
-        state = dataset.taken_state() or {"epoch": 0, "position": 0, "seed": config.drawn_seed()}
+        state = dataset.taken_state()
         self._epoch, self._position, self._seed = state["epoch"], state["position"], state["seed"]
         prefetch = config.get_prefetch_size()
         run = Run(self._seed, prefetch, parallel=not config.get_debug_mode())

@@ -14,7 +14,7 @@ def part_sizes(sizes: Any, length: Callable[[], int]) -> list[int]:
 
     Raises KindError, ArgumentValueError; DataError for a sum that is not the number of rows, and for a part without rows.
     """
-    if not isinstance(sizes, (list, tuple)) or not sizes:
+    if not isinstance(sizes, list) or not sizes:
         raise KindError("split: sizes must be a list of ints or of floats", loc=user_loc())
     total = length()
     if all(isinstance(s, int) and not isinstance(s, bool) for s in sizes):

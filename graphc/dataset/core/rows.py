@@ -11,7 +11,7 @@ import numpy as np
 
 from graphc.dataset.checks import misfit
 from graphc.dataset.core.faults import fault
-from graphc.errors import DataError
+from graphc.errors import DataError, DataKindError
 from graphc.ops.tensor.arrays import is_masked
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -71,7 +71,7 @@ def first_ids(ids: Array) -> Array:
 
 def to_array(value: Any) -> Array:
     """A sample's value as an array: Python floats become float64, ints int64; a dict is held by one without axes, which `unheld`
-    takes it from. DataError for what else is no number or text.
+    takes it from. DataKindError for what else is no number or text.
     """
     if type(value) is np.ndarray:
         array = value
@@ -82,7 +82,7 @@ def to_array(value: Any) -> Array:
     elif isinstance(value, dict):
         return _held(value)
     elif isinstance(value, set) or value is None:
-        raise DataError(f"a value must be an array, a number or a text, got {_kind(value)}", code="GC201")
+        raise DataKindError(f"a value must be an array, a number or a text, got {_kind(value)}", code="GC201")
     else:
         try:
             array = np.asarray(value)
@@ -91,7 +91,7 @@ def to_array(value: Any) -> Array:
     if array.dtype == object and array.ndim == 0 and isinstance(array.item(), dict):
         return array
     if array.dtype.kind not in "biufUSV" or (array.dtype.kind == "V" and array.dtype.name != "bfloat16"):
-        raise DataError(
+        raise DataKindError(
             f"a value must be an array, a number or a text, got {_kind(value)} of dtype {array.dtype}", code="GC201"
         )
     return array

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.arguments import no_effect
-from graphc.dataset.checks import INT32_MAX, function, integer, names, truth, workers
+from graphc.dataset.checks import INT32_MAX, LateError, integer, memory_of_rows, names, parameters_of, truth, workers
 from graphc.dataset.core import dicts
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
@@ -16,7 +16,7 @@ from graphc.dataset.core.rows import Rows, collated, mixed, values
 from graphc.dataset.core.streams import ALL, Done, OfOne, Run, Stream, Worked, fill, filled
 from graphc.dataset.nodes.waiting import gates
 from graphc.dataset.workers.choice import pool_of
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, KindError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -194,9 +194,13 @@ class _Batches(Dataset):
 
     def _sized(self, owner: str, child: Dataset, batch_size: Any, drop_remainder: Any) -> None:
         if not callable(batch_size):
-            integer(owner, "batch_size", batch_size, 1, INT32_MAX)
+            batch_size = integer(owner, "batch_size", batch_size, 1, INT32_MAX, LateError)
             for gate in gates(child):
                 gate.rows *= batch_size
+        elif isinstance(batch_size, type) or parameters_of(batch_size) not in (None, 1):
+            raise ArgumentValueError(
+                f"{owner}: batch_size must be an int, or a function of one argument, a BatchInfo", loc=user_loc()
+            )
         self.batch_size, self.drop_remainder = batch_size, truth(owner, "drop_remainder", drop_remainder)
 
     def count(self) -> int | None:
@@ -227,17 +231,27 @@ class BatchDataset(_Batches):
     ) -> None:
         self._sized("batch", child, batch_size, drop_remainder)
         self.processes = truth("batch", "python_multiprocessing", python_multiprocessing)
-        if max_rowsize is not None:
-            no_effect("batch", "max_rowsize", "shared memory grows with the rows")
+        memory_of_rows("batch", max_rowsize)
         known = columns = child.get_col_names()
         self.job: Collate | None = None
         if per_batch_map is None:
             for name, value in (("input_columns", input_columns), ("output_columns", output_columns)):
                 if value is not None:
+                    if name == "output_columns":
+                        names("batch", name, value)
                     raise ArgumentValueError(f"batch: {name} goes with per_batch_map only", loc=user_loc())
         else:
-            function("batch", "per_batch_map", per_batch_map)
-            inputs = known if input_columns is None else child.among("batch", "input_columns", input_columns)
+            if not callable(per_batch_map):
+                kind = type(per_batch_map).__name__
+                raise KindError(f"batch: per_batch_map must be callable, got {kind}", loc=user_loc())
+            inputs = known if input_columns is None else names("batch", "input_columns", input_columns)
+            taken = parameters_of(per_batch_map)
+            if input_columns is not None and taken not in (None, len(inputs) + 1):
+                raise ArgumentValueError(
+                    f"batch: per_batch_map takes {taken} arguments, input_columns are {len(inputs)}, to which a BatchInfo comes",
+                    loc=user_loc(),
+                )
+            child.among("batch", "input_columns", inputs)
             outputs = inputs if output_columns is None else names("batch", "output_columns", output_columns)
             self.job = Collate(per_batch_map, [known.index(c) for c in inputs], outputs, known)
             if len(outputs) == len(inputs):
@@ -276,20 +290,25 @@ class Padding:
         known = child.get_col_names()
         if not isinstance(pad_info, dict):
             raise ArgumentTypeError(f"{owner}: pad_info must be a dict, got {type(pad_info).__name__}", loc=user_loc())
-        child.among(owner, "pad_info", list(pad_info))
-        self.known = known
-        self.of: dict[int, tuple[list[int | None] | None, Any]] = {}
-        self.named = bool(pad_info)
-        for name, rule in (pad_info or dict.fromkeys(known, (None, None))).items():
+        for name, rule in pad_info.items():
             if not isinstance(rule, tuple) or len(rule) != 2:
                 raise ArgumentTypeError(
                     f"{owner}: pad_info[{name!r}] must be a tuple of a shape and a value, got {rule!r}", loc=user_loc()
                 )
+        if pad_info:
+            child.among(owner, "pad_info", list(pad_info))
+        self.known = known
+        self.of: dict[int, tuple[list[int | None] | None, Any]] = {}
+        self.named = bool(pad_info)
+        for name, rule in (pad_info or dict.fromkeys(known, (None, None))).items():
             shape, value = rule
             if shape is not None:
-                shape = [
-                    None if s in (None, -1) else integer(owner, f"pad_info[{name!r}]", s, 1, INT32_MAX) for s in shape
-                ]
+                if not isinstance(shape, list):
+                    raise ArgumentTypeError(
+                        f"{owner}: pad_info[{name!r}] must have a list as its shape, got {type(shape).__name__}",
+                        loc=user_loc(),
+                    )
+                shape = [None if s is None else integer(owner, f"pad_info[{name!r}]", s, 1, INT32_MAX) for s in shape]
             if value is not None and not _is_single(value):
                 raise ArgumentTypeError(
                     f"{owner}: pad_info[{name!r}] must have a number or a text as its value, got {type(value).__name__}",
@@ -306,7 +325,9 @@ class Padding:
             if place not in self.of or dicts.are_dicts(column):
                 columns.append(dicts.batch(column, name, rows.ids)[None])
                 continue
-            columns.append(self._filled(values(column), name, *self.of[place], length, rows.ids)[None])
+            shape, value = self.of[place]
+            upto = None if shape is None else length
+            columns.append(self._filled(values(column), name, shape, value, upto, rows.ids)[None])
         return Rows(1, columns, rows.ids[None])
 
     def _filled(self, arrays: list[Any], name: str, shape: Any, value: Any, length: int | None, ids: Array) -> Array:

@@ -53,6 +53,8 @@ class _BucketStream(OfOne):
         dataset = self._dataset
         if not dataset.to_boundary:
             return dataset.padding.batch(rows)
+        if not dataset.padding.named:
+            return dataset.padding.batch(rows)
         if bucket == len(dataset.boundaries):
             raise DataError(
                 f"{_OWNER}: sample {rows.ids[0]} is longer than the last boundary, {dataset.boundaries[-1]}, allows: "
@@ -79,17 +81,21 @@ class BucketBatchByLengthDataset(Dataset):
         pad_to_bucket_boundary: bool,
         drop_remainder: bool,
     ) -> None:
-        columns = self.column_names = child.among(_OWNER, "column_names", column_names)
-        self.boundaries = _ints("bucket_boundaries", bucket_boundaries)
-        self.sizes = _ints("bucket_batch_sizes", bucket_batch_sizes)
-        if any(b <= a for a, b in zip(self.boundaries, self.boundaries[1:], strict=False)):
-            raise ArgumentValueError(f"{_OWNER}: bucket_boundaries must ascend, got {self.boundaries}", loc=user_loc())
-        if len(self.sizes) != len(self.boundaries) + 1:
+        columns = self.column_names = child.among(_OWNER, "column_names", column_names, alone=False)
+        _listed("bucket_boundaries", bucket_boundaries)
+        if not bucket_boundaries:
+            raise ArgumentValueError(f"{_OWNER}: bucket_boundaries is empty", loc=user_loc())
+        self.boundaries = [integer(_OWNER, "bucket_boundaries", b, 1) for b in bucket_boundaries]
+        _listed("bucket_batch_sizes", bucket_batch_sizes)
+        if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
             raise ArgumentValueError(
-                f"{_OWNER}: bucket_batch_sizes must have one more element than bucket_boundaries, {len(self.boundaries) + 1}, "
-                f"it has {len(self.sizes)}",
+                f"{_OWNER}: bucket_batch_sizes must have one more element than bucket_boundaries, {len(bucket_boundaries) + 1}, "
+                f"it has {len(bucket_batch_sizes)}",
                 loc=user_loc(),
             )
+        self.sizes = [integer(_OWNER, "bucket_batch_sizes", s, 1) for s in bucket_batch_sizes]
+        if any(b <= a for a, b in zip(self.boundaries, self.boundaries[1:], strict=False)):
+            raise ArgumentValueError(f"{_OWNER}: bucket_boundaries must ascend, got {self.boundaries}", loc=user_loc())
         self.element_length_function = element_length_function
         if element_length_function is not None:
             function(_OWNER, "element_length_function", element_length_function)
@@ -132,7 +138,6 @@ class BucketBatchByLengthDataset(Dataset):
         return -1
 
 
-def _ints(name: str, value: Any) -> list[int]:
-    if not isinstance(value, list) or not value:
+def _listed(name: str, value: Any) -> None:
+    if not isinstance(value, list):
         raise ArgumentTypeError(f"{_OWNER}: {name} must be a list of ints", loc=user_loc())
-    return [integer(_OWNER, name, v, 1) for v in value]

@@ -30,8 +30,6 @@ class ProjectDataset(Dataset):
 
     def __init__(self, child: Dataset, columns: Any) -> None:
         chosen = child.among("project", "columns", columns)
-        if not chosen:
-            raise ArgumentValueError("project: columns is empty", loc=user_loc())
         known = child.get_col_names()
         self._places = [known.index(c) for c in chosen]
         super().__init__((child,), chosen)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import no_effect, only
+from graphc.arguments import no_effect
 from graphc.dataset import config
 from graphc.dataset.callbacks import Told, checked
-from graphc.dataset.checks import function, misfit, names, truth, workers
+from graphc.dataset.checks import LateError, function, memory_of_rows, misfit, names, no_cache, truth, workers
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
 from graphc.dataset.core.rows import Rows, alike, apart, joined, stack, to_array, values
@@ -309,24 +309,21 @@ class MapDataset(Dataset):
     ) -> None:
         listed = list(operations) if isinstance(operations, (list, tuple)) else [operations]
         if not listed:
-            raise ArgumentValueError("map: operations is empty", loc=user_loc())
+            raise LateError("map: operations is empty", loc=user_loc())
         for operation in listed:
             if not callable(operation) or isinstance(operation, type):
-                raise ArgumentValueError(
+                raise LateError(
                     f"map: operations must be callable objects, one is {operation!r}",
                     loc=user_loc(),
                     help=f"{operation.__name__}() makes one" if isinstance(operation, type) else None,
                 )
-        only("map", "cache", cache, None)
+        no_cache("map", "cache", cache)
         self.callbacks = checked(callbacks)
-        if max_rowsize is not None:
-            no_effect("map", "max_rowsize", "shared memory grows with the rows")
-        if offload:
+        memory_of_rows("map", max_rowsize)
+        if offload is not None and truth("map", "offload", offload):
             no_effect("map", "offload", "there is no device to move transforms to")
         known = child.get_col_names()
         inputs = known[:1] if input_columns is None else child.among("map", "input_columns", input_columns)
-        if not inputs:
-            raise ArgumentValueError("map: input_columns is empty", loc=user_loc())
         outputs = inputs if output_columns is None else names("map", "output_columns", output_columns)
         places = [known.index(c) for c in inputs]
         self.job = Operations(listed, places, inputs, outputs)

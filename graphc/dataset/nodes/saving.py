@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphc.arguments import only
+from graphc.checks import string
+from graphc.dataset.checks import LateError
 from graphc.dataset.core.dataset import Dataset, maker
-from graphc.errors import DataError, user_loc
+from graphc.errors import ArgumentTypeError, DataError, user_loc
 
 if TYPE_CHECKING:
     from graphc.mindrecord.writer import FileWriter
@@ -29,7 +32,12 @@ def save(dataset: Dataset, file_name: str, num_files: int, file_type: str) -> No
     """Write one pass of a data set."""
     from graphc.mindrecord.writer import FileWriter  # Few data sets are written.
 
+    string("save", "file_type", file_type)
     only("save", "file_type", file_type, "mindrecord")
+    if not isinstance(file_name, str):
+        raise ArgumentTypeError(f"save: file_name must be a str, got {type(file_name).__name__}", loc=user_loc())
+    if not os.path.isdir(os.path.dirname(file_name) or ".") or not file_name:
+        raise LateError(f"save: {file_name!r} is no file in a directory that is there", code="GC205", loc=user_loc())
     writer = FileWriter(file_name, num_files)
     try:
         _write(dataset, writer)

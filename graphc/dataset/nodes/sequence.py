@@ -1,4 +1,4 @@
-"""`shuffle`, `repeat`, `skip`, `take` and `concat`: which rows come, and when."""
+"""`shuffle`, `repeat`, `skip` and `take`: which rows come, and when."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 
 from graphc.dataset.checks import INT32_MAX, integer
 from graphc.dataset.core.dataset import Dataset, node
-from graphc.dataset.core.rows import Column, Rows, first_ids, joined
+from graphc.dataset.core.rows import Rows, first_ids, joined
 from graphc.dataset.core.streams import ALL, OfOne, Run, Stream, fill
 from graphc.dataset.orders.mersenne import Mt19937_64
-from graphc.dataset.orders.samplers import DistributedSampler
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.errors import ArgumentValueError, DataError, user_loc
 
 # ---- shuffle
 
@@ -304,124 +303,4 @@ class TakeDataset(Dataset):
         return rows if rows is None or self.taken == -1 else min(rows, self.taken)
 
 
-# ---- concat
-
-
-def _kind(column: Column) -> str:
-    """Dtype and number of axes of a column's first value."""
-    value = np.asarray(column[0])
-    return f"{'text' if value.dtype.kind in 'SU' else value.dtype} with {value.ndim} axes"
-
-
-class _ConcatStream(Stream):
-    """The rows of one child after the other. A pass that was left early uses up those children that it has not begun, as in
-    MindSpore.
-    """
-
-    def __init__(self, children: list[Stream], orders: list[list[int]], names: list[str], endless: bool) -> None:
-        self._children, self._orders, self._names, self._endless = children, orders, names, endless
-        #: Which child is read.
-        self._turn = 0
-        #: Of each column in the first rows there were, and the children that agree with it.
-        self._kinds: list[str] | None = None
-        self._checked: set[int] = set()
-
-    def begin(self) -> None:
-        self._turn = 0
-        self._children[0].begin()
-
-    def leave(self) -> None:
-        while self._turn < len(self._children):
-            if not self._next_child() or self._endless:
-                break
-
-    def _next_child(self) -> bool:
-        self._children[self._turn].leave()
-        self._turn += 1
-        if self._turn >= len(self._children):
-            return False
-        self._children[self._turn].begin()
-        return True
-
-    def read(self, count: int) -> Rows | None:
-        while self._turn < len(self._children):
-            rows = self._children[self._turn].read(count)
-            if rows is not None:
-                columns = [rows.columns[k] for k in self._orders[self._turn]]
-                if self._turn not in self._checked:
-                    self._check(columns)
-                return Rows(rows.count, columns, rows.ids)
-            self._next_child()
-        return None
-
-    def _check(self, columns: list[Column]) -> None:
-        kinds = [_kind(column) for column in columns]
-        if self._kinds is None:
-            self._kinds = kinds
-        for name, wanted, got in zip(self._names, self._kinds, kinds, strict=True):
-            if wanted != got:
-                raise DataError(f"concat: column '{name}' is {wanted} in one data set and {got} in the next")
-        self._checked.add(self._turn)
-
-    def skip(self, count: int) -> int:
-        left = count
-        while self._turn < len(self._children):
-            left -= self._children[self._turn].skip(left)
-            if left == 0:
-                break
-            self._next_child()
-        return count - left
-
-
-@node("concat")
-class ConcatDataset(Dataset):
-    """Data sets one after the other (MindSpore: ConcatDataset).
-
-    Each column has one dtype and one number of axes in all of them: DataError, when the first rows are read.
-    """
-
-    def __init__(self, datasets: list[Dataset]) -> None:
-        for other in datasets:
-            if not isinstance(other, Dataset):
-                raise ArgumentTypeError(f"concat needs data sets, got {type(other).__name__}", loc=user_loc())
-        columns = datasets[0].get_col_names()
-        for other in datasets[1:]:
-            if sorted(other.get_col_names()) != sorted(columns):
-                raise DataError(
-                    "concat: the data sets have different columns",
-                    loc=user_loc(),
-                    details=[f"{type(d).__name__}: {', '.join(d.get_col_names())}" for d in datasets],
-                )
-        super().__init__(tuple(datasets), columns)
-        #: What the shares are of, whichever was asked for last, and who says which shares.
-        self.whole = self.children
-        self.sampler: DistributedSampler | None = None
-
-    def use_sampler(self, sampler: Any) -> None:
-        """Give each process its share of all rows, every num_shards-th. sampler: a DistributedSampler that mixes nothing."""
-        if not isinstance(sampler, DistributedSampler):
-            raise ArgumentTypeError(
-                f"use_sampler: concat takes a DistributedSampler, got {type(sampler).__name__}", loc=user_loc()
-            )
-        if sampler.shuffle or sampler.num_samples is not None:
-            raise ArgumentValueError(
-                "use_sampler: the sampler of concat must have shuffle=False and no num_samples", loc=user_loc()
-            )
-        before, parts = 0, []
-        for child in self.whole:
-            first = (sampler.shard_id - before) % sampler.num_shards
-            before += child.get_dataset_size()
-            parts.append(child.share(sampler.num_shards, first))
-        self.children, self.sampler = tuple(parts), sampler
-
-    def open(self, run: Run) -> Stream:
-        orders = [[d.get_col_names().index(c) for c in self._columns] for d in self.children]
-        return _ConcatStream([c.open(run) for c in self.children], orders, self.get_col_names(), self.is_endless())
-
-    def count(self) -> int | None:
-        counts = [c.count() for c in self.children]
-        known = [c for c in counts if c is not None]
-        return sum(known) if len(known) == len(counts) else None
-
-
-__all__ = ["ConcatDataset", "RepeatDataset", "ShuffleDataset", "SkipDataset", "TakeDataset"]
+__all__ = ["RepeatDataset", "ShuffleDataset", "SkipDataset", "TakeDataset"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from builtins import zip as pairs
 from typing import Any
 
+from graphc.dataset.checks import LateError
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.rows import Rows
 from graphc.dataset.core.streams import Run, Stream, filled
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.errors import ArgumentTypeError, DataError, user_loc
 
 
 class _ZipStream(Stream):
@@ -60,7 +61,7 @@ class ZipDataset(Dataset):
                 f"zip: datasets must be a tuple of data sets, got {type(datasets).__name__}", loc=user_loc()
             )
         if not datasets:
-            raise ArgumentValueError("zip: datasets is empty", loc=user_loc())
+            raise LateError("zip: datasets is empty", loc=user_loc())
         for dataset in datasets:
             if not isinstance(dataset, Dataset):
                 raise ArgumentTypeError(f"zip needs data sets, got {type(dataset).__name__}", loc=user_loc())

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphc.arguments import refusal
 from graphc.checks import string
-from graphc.dataset.checks import integer, truth
+from graphc.dataset.checks import INT32_MAX, INT64_MAX, LateError, WideError, integer, truth
 from graphc.dataset.orders.mersenne import Mt19937, canonical, integers, shuffled
 from graphc.dataset.shuffle import Shuffle, is_level, of_records_only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
@@ -123,7 +123,9 @@ class SequentialSampler(BuiltinSampler):
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        self.start_index = 0 if start_index is None else integer("SequentialSampler", "start_index", start_index, 0)
+        self.start_index = (
+            0 if start_index is None else integer("SequentialSampler", "start_index", start_index, 0, error=LateError)
+        )
 
     def is_whole(self) -> bool:
         return self.start_index == 0 and self.num_samples is None and all(c.is_whole() for c in self.children)
@@ -199,7 +201,7 @@ class DistributedSampler(BuiltinSampler):
         offset: int = -1,
     ) -> None:
         super().__init__(num_samples)
-        self.num_shards = integer("DistributedSampler", "num_shards", num_shards, 1)
+        self.num_shards = integer("DistributedSampler", "num_shards", num_shards, 1, INT32_MAX, LateError)
         self.shard_id = shard(self.num_shards, shard_id, "DistributedSampler")
         self.level = is_level("DistributedSampler", shuffle, or_bool=True)
         self.shuffle = self.level is not Shuffle.FALSE
@@ -254,10 +256,10 @@ class SubsetSampler(BuiltinSampler):
                 f"{owner}: indices must be ints in a sequence, got {type(indices).__name__}", loc=user_loc()
             )
         given = list(given)
-        for i in given:
-            if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
-                raise ArgumentTypeError(f"{owner}: indices must be ints, one is {i!r}", loc=user_loc())
-        self.indices = np.array(given, np.int64)
+        self.indices = _indices(owner, given)
+
+    def get_num_samples(self) -> int:
+        return self._at_most(super().get_num_samples() or len(self.indices))
 
     def count(self, size: int, labels: Labels) -> int:
         return self._at_most(len(self.indices))
@@ -304,12 +306,12 @@ class WeightedRandomSampler(BuiltinSampler):
             if isinstance(w, (bool, np.bool_)) or not isinstance(w, (int, float, np.number)):
                 raise ArgumentTypeError(f"WeightedRandomSampler: weights must be numbers, one is {w!r}", loc=user_loc())
             if not 0 <= w < float("inf"):
-                raise ArgumentValueError(
+                raise LateError(
                     f"WeightedRandomSampler: weights must be 0 or more and finite, one is {w}", loc=user_loc()
                 )
         self.weights = np.array(listed, np.float64)
         if not self.weights.any():
-            raise ArgumentValueError("WeightedRandomSampler: all weights are 0", loc=user_loc())
+            raise LateError("WeightedRandomSampler: all weights are 0", loc=user_loc())
         self.replacement = truth("WeightedRandomSampler", "replacement", replacement)
 
     def is_shuffled(self) -> bool:
@@ -336,6 +338,10 @@ class WeightedRandomSampler(BuiltinSampler):
         return lambda: drawn.astype(np.int64)
 
 
+class _NotThereError(ArgumentValueError, NotImplementedError, shown_as="NotImplementedError"):
+    """What MindSpore has an argument for and has not implemented, either."""
+
+
 class PKSampler(BuiltinSampler):
     """num_val samples of each class, drawn with replacement: for sources that know their labels before they are read.
 
@@ -352,9 +358,9 @@ class PKSampler(BuiltinSampler):
         num_samples: int | None = None,
     ) -> None:
         super().__init__(num_samples)
-        self.num_val = integer("PKSampler", "num_val", num_val, 1)
+        self.num_val = integer("PKSampler", "num_val", num_val, 1, INT32_MAX, LateError)
         if num_class is not None:
-            raise ArgumentValueError(
+            raise _NotThereError(
                 f"PKSampler: num_class={num_class!r} is not supported, only None", code="GC112", loc=user_loc()
             )
         self.shuffle = truth("PKSampler", "shuffle", shuffle)
@@ -454,20 +460,24 @@ def readable_again(given: Any, most: int | None = None) -> Any:
 
 def _collected(owner: str, source: Any, most: int | None) -> Array:
     """The first `most` indices, or all. With a limit the source may be endless."""
-    indices = list(islice(iter(source), most))
-    for i in indices:
+    return _indices(owner, list(islice(iter(source), most)))
+
+
+def _indices(owner: str, given: list[Any]) -> Array:
+    """int64 [m]; ArgumentTypeError for what are no ints, or ints of more than 64 bits."""
+    for i in given:
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
             raise ArgumentTypeError(f"{owner}: indices must be ints, one is {i!r}", loc=user_loc())
-    return np.array(indices, np.int64)
+        if not -INT64_MAX <= i <= INT64_MAX:
+            raise WideError(f"{owner}: indices must be ints of 64 bits, one is {i}", loc=user_loc())
+    return np.array(given, np.int64)
 
 
 def shard(num_shards: int, shard_id: int, owner: str) -> int:
     """shard_id, if it is one of num_shards; else ArgumentTypeError or ArgumentValueError."""
-    number = integer(owner, "shard_id", shard_id, 0)
+    number = integer(owner, "shard_id", shard_id, 0, error=LateError)
     if number >= num_shards:
-        raise ArgumentValueError(
-            f"{owner}: shard_id is {shard_id}, it must be below num_shards, {num_shards}", loc=user_loc()
-        )
+        raise LateError(f"{owner}: shard_id is {shard_id}, it must be below num_shards, {num_shards}", loc=user_loc())
     return number
 
 
@@ -488,7 +498,8 @@ def as_sampler(owner: str, sampler: Any, num_samples: int | None = None) -> Buil
 
 def _giving(owner: str, sampler: Any) -> Any:
     """What may give ints when it is iterated. ArgumentTypeError for anything else."""
-    if isinstance(sampler, (str, bytes)) or not (isinstance(sampler, Iterable) or hasattr(sampler, "__getitem__")):
+    single = isinstance(sampler, (str, bytes, np.generic))
+    if single or not (isinstance(sampler, Iterable) or hasattr(sampler, "__getitem__")):
         raise ArgumentTypeError(
             f"{owner}: sampler must be a sampler or give ints when iterated, got {type(sampler).__name__}",
             loc=user_loc(),

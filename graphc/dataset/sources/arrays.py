@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.dataset.checks import names
+from graphc.dataset.checks import LateError, names
 from graphc.dataset.core.rows import Column, Rows, to_array
 from graphc.dataset.core.streams import Run, Stream
 from graphc.dataset.orders.samplers import BuiltinSampler, Order
@@ -103,6 +103,8 @@ class NumpySlicesDataset(ArrayDataset):
         if not columns:
             raise ArgumentValueError(f"{owner}: data has no columns", loc=user_loc())
         lengths = {name: len(a) for name, a in columns.items()}
+        if not any(lengths.values()):
+            raise LateError(f"{owner}: the data set is empty", code="GC204", loc=user_loc())
         if len(set(lengths.values())) > 1:
             raise ArgumentValueError(
                 f"{owner}: columns differ in length: {', '.join(f'{n} has {k}' for n, k in lengths.items())}",

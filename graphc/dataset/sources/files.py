@@ -21,8 +21,8 @@ def directory(owner: str, name: str, value: Any) -> Path:
     if not isinstance(value, (str, os.PathLike)):
         raise ArgumentTypeError(f"{owner}: {name} must be a path, got {type(value).__name__}", loc=user_loc())
     path = Path(value)
-    if not path.is_dir():
-        raise ArgumentValueError(f"{owner}: there is no directory {str(path)!r}", code="GC205", loc=user_loc())
+    if not os.fspath(value) or not path.is_dir():
+        raise ArgumentValueError(f"{owner}: there is no directory {os.fspath(value)!r}", code="GC205", loc=user_loc())
     return path
 
 
@@ -120,7 +120,7 @@ def folder_in(owner: str, path: Path) -> Path:
 def matching_files(owner: str, dataset_files: Any) -> list[Path]:
     """Files of a path or a list of paths, which may be patterns; in the order of their names."""
     given = [dataset_files] if isinstance(dataset_files, (str, os.PathLike)) else dataset_files
-    if not isinstance(given, (list, tuple)) or not given:
+    if not isinstance(given, list) or not given:
         raise KindError(f"{owner}: dataset_files must be a path or a list of paths", loc=user_loc())
     found: list[str] = []
     for pattern in given:

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import no_effect
-from graphc.dataset.checks import function, misfit, names, truth, workers
+from graphc.dataset.checks import LateError, function, memory_of_rows, misfit, names, truth, workers
 from graphc.dataset.core import dicts
 from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.faults import fault, interrupts
@@ -133,6 +132,18 @@ class FetchBatch(Fetch):
         return Done(Rows(1, [b[None] for b in batch], task[None]))
 
 
+def indices_of(owner: str, batch: Any) -> Array:
+    """int64 [m]: the indices of one batch, at least one. DataError for what are none."""
+    if isinstance(batch, (str, bytes)) or not isinstance(batch, Iterable):
+        raise DataError(f"{owner} must give lists of indices, it gave {type(batch).__name__}", code="GC201")
+    given = list(batch)
+    odd = [i for i in given if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer))]
+    if odd or not given:
+        what = f"{odd[0]!r} in one" if odd else "an empty one"
+        raise DataError(f"{owner} must give lists of indices, it gave {what}", code="GC201")
+    return np.array(given, np.int64)
+
+
 class _BatchedStream(Worked):
     """Batches of the samples that a batch_sampler names."""
 
@@ -154,15 +165,16 @@ class _BatchedStream(Worked):
 
     def task(self, count: int) -> Array | None:
         self._asked = True
-        batch = next(self._batches, None)
-        return None if batch is None else np.array(batch, np.int64)
+        for batch in self._batches:
+            return indices_of(f"{_OWNER}: batch_sampler", batch)
+        return None
 
     def do(self, task: Array) -> Done:
         return self._job(task)
 
     def leave_out(self, count: int) -> int:
         self._asked, left_out = True, 0
-        while left_out < count and next(self._batches, None) is not None:
+        while left_out < count and next(self._batches, self) is not self:
             left_out += 1
         return left_out
 
@@ -305,24 +317,20 @@ def _columns(
     """Names and dtypes of the columns."""
     if schema is not None:
         if column_names is not None or column_types is not None:
-            raise ArgumentValueError(f"{_OWNER}: schema excludes column_names and column_types", loc=user_loc())
+            raise LateError(f"{_OWNER}: schema excludes column_names and column_types", loc=user_loc())
         described = schema if isinstance(schema, Schema) else Schema(schema)
         return [c["name"] for c in described.columns], [numpy_dtype(_OWNER, c["type"]) for c in described.columns]
     if column_names is None:
         raise ArgumentValueError(f"{_OWNER}: column_names or schema must be given", loc=user_loc())
-    if isinstance(column_names, tuple):
-        raise ArgumentTypeError(f"{_OWNER}: column_names must be a list, got a tuple", loc=user_loc())
     columns = names(_OWNER, "column_names", column_names)
-    if not columns:
-        raise ArgumentValueError(f"{_OWNER}: column_names is empty", loc=user_loc())
-    if column_types is None:
+    if column_types is None or column_types == []:
         return columns, None
-    if not isinstance(column_types, (list, tuple)):
+    if not isinstance(column_types, list):
         raise ArgumentTypeError(
             f"{_OWNER}: column_types must be a list of dtypes, got {type(column_types).__name__}", loc=user_loc()
         )
     if len(column_types) != len(columns):
-        raise ArgumentValueError(
+        raise LateError(
             f"{_OWNER}: column_types has {len(column_types)} dtypes, there are {len(columns)} columns", loc=user_loc()
         )
     return columns, [numpy_dtype(_OWNER, t) for t in column_types]
@@ -395,8 +403,7 @@ class GeneratorDataset(MappableDataset):
             )
         self.python_multiprocessing = truth(_OWNER, "python_multiprocessing", python_multiprocessing)
         workers(_OWNER, num_parallel_workers)
-        if max_rowsize is not None:
-            no_effect(_OWNER, "max_rowsize", "shared memory grows with the rows")
+        memory_of_rows(_OWNER, max_rowsize, pair=False)
         if not self.numbered:
             _check_unnumbered(source, sampler=sampler, batch_sampler=batch_sampler, num_shards=num_shards)
         if isinstance(sampler, PKSampler):

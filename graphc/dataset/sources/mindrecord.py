@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import only
-from graphc.dataset.checks import integer, names
+from graphc.dataset.checks import LateError, integer, names, no_cache
 from graphc.dataset.core.rows import Rows, alike, joined_alike
 from graphc.dataset.core.streams import Done, Run, Stream
 from graphc.dataset.orders.records import Files, of_records
@@ -116,16 +115,13 @@ class MindDataset(MappableDataset, Remembers):
         num_samples: int | None = None,
         cache: None = None,
     ) -> None:
-        only(_OWNER, "cache", cache, None)
+        no_cache(_OWNER, "cache", cache)
         chosen = _sampler(num_samples, shuffle, sampler, num_shards, shard_id)
         records = RecordSet(_OWNER, dataset_files)
         columns = list(records.fields)
-        if columns_list:
-            if not isinstance(columns_list, list):
-                raise ArgumentTypeError(
-                    f"{_OWNER}: columns_list must be a list, got {type(columns_list).__name__}", loc=user_loc()
-                )
-            columns = names(_OWNER, "columns_list", columns_list)
+        if columns_list is not None:
+            chosen_ones = names(_OWNER, "columns_list", columns_list, alone=False, empty=True, twice=LateError)
+            columns = chosen_ones or columns
             records.among("columns_list", columns)
         padding, count = _padding(records, columns if columns_list else None, padded_sample, num_padded)
         self.job = Read(records, columns, padding)
@@ -177,7 +173,7 @@ def _sampler(
     if sampler is not None:
         for name, value in (("shuffle", shuffle), ("num_shards", num_shards)):
             if value is not None:
-                raise ArgumentValueError(f"{_OWNER}: sampler and {name} exclude each other", loc=user_loc())
+                raise LateError(f"{_OWNER}: sampler and {name} exclude each other", loc=user_loc())
         return as_sampler(_OWNER, sampler, number)
     if number is not None and level in (Shuffle.FILES, Shuffle.INFILE):
         raise ArgumentValueError(f"{_OWNER}: num_samples and shuffle={level} exclude each other", loc=user_loc())
@@ -193,11 +189,13 @@ def _padding(records: RecordSet, columns: list[str] | None, sample: Any, number:
     """The sample that fills up, and how often. DataError where one of both is missing, or a column has no value."""
     if sample is None and number is None:
         return {}, 0
-    for name, value, other in (("num_padded", number, "padded_sample"), ("padded_sample", sample, "num_padded")):
-        if value is None:
-            raise DataError(f"{_OWNER}: {other} needs {name}", loc=user_loc())
-    if not isinstance(sample, dict):
+    if sample is not None and not isinstance(sample, dict):
         raise ArgumentTypeError(f"{_OWNER}: padded_sample must be a dict, got {type(sample).__name__}", loc=user_loc())
+    if number is None:
+        raise DataError(f"{_OWNER}: padded_sample needs num_padded", loc=user_loc())
+    count = integer(_OWNER, "num_padded", number, 0)
+    if sample is None:
+        raise DataError(f"{_OWNER}: num_padded needs padded_sample", loc=user_loc())
     if columns is None:
         raise DataError(f"{_OWNER}: padded_sample needs columns_list", loc=user_loc())
     if not set(columns) <= set(sample):
@@ -206,7 +204,7 @@ def _padding(records: RecordSet, columns: list[str] | None, sample: Any, number:
             loc=user_loc(),
         )
     made = {name: _padded_value(sample[name], records.fields[name]) for name in columns}
-    return made, integer(_OWNER, "num_padded", number, 0)
+    return made, count
 
 
 def _padded_value(value: Any, field: Field) -> Any:
@@ -220,7 +218,7 @@ def _padded_value(value: Any, field: Field) -> Any:
             return value.reshape(field.shape)
         except ValueError:
             pass
-    raise ArgumentValueError(
+    raise LateError(
         f"{_OWNER}: padded_sample has {value!r:.60} for {field.name!r}, which is no {field.kind}"
         + (f" of shape {list(field.shape)}" if field.shape else ""),
         loc=user_loc(),

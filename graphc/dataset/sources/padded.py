@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphc.dataset.checks import LateError
 from graphc.dataset.sources.generator import GeneratorDataset
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, KindError, user_loc
 
 _OWNER = "PaddedDataset"
 
@@ -31,7 +32,7 @@ class PaddedDataset(GeneratorDataset):
 
     def __init__(self, padded_samples: list[dict[str, Any]]) -> None:
         if not isinstance(padded_samples, list):
-            raise ArgumentTypeError(
+            raise KindError(
                 f"{_OWNER}: padded_samples must be a list, got {type(padded_samples).__name__}", loc=user_loc()
             )
         if not padded_samples:
@@ -43,9 +44,7 @@ class PaddedDataset(GeneratorDataset):
                 )
             lacking = [name for name in padded_samples[0] if name not in sample]
             if lacking:
-                raise ArgumentValueError(
-                    f"{_OWNER}: sample {number} has no {lacking[0]!r}, which the first has", loc=user_loc()
-                )
+                raise LateError(f"{_OWNER}: sample {number} has no {lacking[0]!r}, which the first has", loc=user_loc())
         self.padded_samples = padded_samples
         samples = _Samples(padded_samples)
         super().__init__(samples, samples.columns, shuffle=False)

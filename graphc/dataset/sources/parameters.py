@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from graphc.arguments import only
-from graphc.dataset.checks import function, integer, truth
+from graphc.dataset.checks import function, integer, no_cache, truth
 from graphc.dataset.sources.files import a_file, directory
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
@@ -75,10 +74,6 @@ class Described:
 # ---- the parameters that most have
 
 
-def _no_cache(owner: str, name: str, value: Any) -> None:
-    only(owner, name, value, None)
-
-
 def _true_or_not(owner: str, name: str, value: Any) -> bool:
     return value is not None and truth(owner, name, value)
 
@@ -91,7 +86,7 @@ DIRECTORY = Parameter("dataset_dir", REQUIRED, directory)
 NUM_SAMPLES, WORKERS = Parameter("num_samples"), Parameter("num_parallel_workers")
 SHUFFLE, SAMPLER = Parameter("shuffle"), Parameter("sampler")
 NUM_SHARDS, SHARD_ID = Parameter("num_shards"), Parameter("shard_id")
-CACHE = Parameter("cache", None, _no_cache)
+CACHE = Parameter("cache", None, no_cache)
 DECODE = Parameter("decode", False, _true_or_not)
 DECRYPT = Parameter("decrypt", None, _function_or_not)
 EXTRA = Parameter("extra_metadata", False, _true_or_not)
@@ -156,10 +151,9 @@ CLASS_INDEXING = Parameter("class_indexing", None, class_numbers)
 
 def endings(owner: str, name: str, value: Any) -> list[str] | None:
     """A list of endings of files, or None."""
-    given = [value] if isinstance(value, str) else value
-    if given is not None and (not isinstance(given, list) or not all(isinstance(e, str) for e in given)):
+    if value is not None and (not isinstance(value, list) or not all(isinstance(e, str) for e in value)):
         raise ArgumentTypeError(f'{owner}: {name} must be a list such as [".png"]', loc=user_loc())
-    return given
+    return value
 
 
 EXTENSIONS = Parameter("extensions", None, endings)

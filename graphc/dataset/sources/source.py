@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.dataset.checks import integer, truth, workers
+from graphc.dataset.checks import INT32_MAX, LateError, integer, truth, workers
 from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.streams import Done, Pool, Worked
 from graphc.dataset.orders.samplers import (
@@ -45,10 +45,6 @@ class Numbered(Worked):
 
     def leave_out(self, count: int) -> int:
         return self._order.skip(count)
-
-
-class ShareError(ArgumentValueError, RuntimeError, shown_as="RuntimeError"):
-    """A sampler, a shuffle and shards that exclude each other, or of which one lacks another: a RuntimeError in MindSpore."""
 
 
 class MappableDataset(Dataset):
@@ -148,12 +144,13 @@ def chosen_sampler(
         truth(owner, "shuffle", shuffle)
     check_shards(owner, num_shards, shard_id)
     if sampler is not None:
+        chosen = as_sampler(owner, sampler, number)
         for name, value in (("shuffle", shuffle), ("num_shards", num_shards)):
             if value is not None:
-                raise ShareError(f"{owner}: sampler and {name} exclude each other", loc=user_loc())
+                raise LateError(f"{owner}: sampler and {name} exclude each other", loc=user_loc())
         if isinstance(sampler, (RandomSampler, DistributedSampler)):
             of_records_only(owner, sampler.level)
-        return as_sampler(owner, sampler, number)
+        return chosen
     mixed = shuffle is None or shuffle
     if num_shards is not None:
         assert shard_id is not None
@@ -165,11 +162,14 @@ def chosen_sampler(
 
 def check_shards(owner: str, num_shards: int | None, shard_id: int | None) -> None:
     """Both or none; shard_id below num_shards."""
+    for name, value in (("num_shards", num_shards), ("shard_id", shard_id)):
+        if value is not None:
+            integer(owner, name, value)
     if (num_shards is None) != (shard_id is None):
-        raise ShareError(f"{owner}: num_shards and shard_id go together", loc=user_loc())
+        raise LateError(f"{owner}: num_shards and shard_id go together", loc=user_loc())
     if num_shards is not None:
         assert shard_id is not None
-        shard(integer(owner, "num_shards", num_shards, 1), shard_id, owner)
+        shard(integer(owner, "num_shards", num_shards, 1, INT32_MAX), shard_id, owner)
 
 
 __all__ = ["MappableDataset"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.dataset.checks import names
+from graphc.dataset.checks import LateError, names
 from graphc.dataset.sources.files import check_width, csv_rows, lines_of, text_of, unfit
 from graphc.dataset.sources.line_files import FILES, LINES, LinesDataset
 from graphc.dataset.sources.parameters import CACHE, Parameter
@@ -37,13 +37,19 @@ class TextFileDataset(LinesDataset):
 
 
 def _delimiter(owner: str, name: str, value: Any) -> str:
-    if not isinstance(value, str) or len(value) != 1 or value in '"\r\n':
+    if value is None:
+        return ","
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{owner}: {name} must be one character, got {type(value).__name__}", loc=user_loc())
+    if len(value) != 1 or value in '"\r\n':
         raise ArgumentValueError(f"{owner}: {name} must be one character, not a quote, got {value!r}", loc=user_loc())
     return value
 
 
 def _column_names(owner: str, name: str, value: Any) -> list[str] | None:
-    return None if value is None else names(owner, name, value)
+    if value is None or value == []:
+        return None
+    return names(owner, name, value, alone=False, twice=LateError)
 
 
 def _defaults(owner: str, name: str, value: Any) -> list[Any] | None:
@@ -57,12 +63,16 @@ def _defaults(owner: str, name: str, value: Any) -> list[Any] | None:
     return value
 
 
+#: Python type of a default -> dtype of its column.
+_KINDS = {int: np.int32, float: np.float32, str: np.str_}
+
+
 class CSVDataset(TextFileDataset):
     """The rows of CSV files, a column for each of theirs.
 
     dataset_files: a path, or several; they may be patterns. field_delim: one character between values, which may stand in
-    double quotes. column_defaults: one per column, of which the type is taken: int is int32, float is float32, str is text; all
-    are text without. An empty value is the default, for numbers. column_names: by default the first line of each file.
+    double quotes. column_defaults: of the first columns, whose types are taken: int is int32, float is float32, str is text; all
+    others are text. An empty value is the default, for numbers. column_names: by default the first line of each file.
     num_samples, shuffle, num_shards, shard_id and cache: as in TextFileDataset. DataError for a row of another length, or a
     value of another type.
     """
@@ -80,7 +90,7 @@ class CSVDataset(TextFileDataset):
     def fields(self, given: Any) -> dict[str, Any]:
         if given.column_defaults is None:
             return dict.fromkeys(given.column_names, np.str_)
-        kinds = [{int: np.int32, float: np.float32, str: np.str_}[type(d)] for d in given.column_defaults]
+        kinds = [_KINDS[type(d)] for d in given.column_defaults]
         return dict(zip(given.column_names, kinds, strict=True))
 
     def paths(self, given: Any) -> list[Path]:
@@ -94,13 +104,16 @@ class CSVDataset(TextFileDataset):
             first = next(csv.reader([line], delimiter=given.field_delim))
             if given.column_names is not None and first != given.column_names:
                 raise unfit(owner, path, f"has columns {first}, the file before has {given.column_names}")
-            given.column_names = names(owner, f"the first line of {path.name}", first)
+            given.column_names = names(owner, f"the first line of {path.name}", first, twice=LateError)
         defaults = given.column_defaults
-        if defaults is not None and len(defaults) != len(given.column_names):
-            raise ArgumentValueError(
+        lacking = 0 if defaults is None else len(given.column_names) - len(defaults)
+        if lacking < 0:
+            raise LateError(
                 f"{owner}: column_defaults has {len(defaults)} values, there are {len(given.column_names)} columns",
                 loc=user_loc(),
             )
+        if lacking:
+            given.column_defaults = [*defaults, *[""] * lacking]
         return super().paths(given)
 
     def rows(self, path: Path, given: Any) -> list[Sequence[Any]]:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import only
-from graphc.dataset.checks import integer, names, truth
+from graphc.dataset.checks import LateError, integer, names, no_cache, truth
 from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.rows import Rows, alike, joined_alike
 from graphc.dataset.core.streams import Done, Run, Stream
@@ -167,7 +166,7 @@ class TFRecordDataset(MappableDataset, Remembers):
         cache: None = None,
         compression_type: str | None = None,
     ) -> None:
-        only(_OWNER, "cache", cache, None)
+        no_cache(_OWNER, "cache", cache)
         if compression_type not in (None, "", "GZIP", "ZLIB"):
             raise ArgumentValueError(
                 f"{_OWNER}: compression_type must be '', 'GZIP' or 'ZLIB', got {compression_type!r}", loc=user_loc()
@@ -179,7 +178,8 @@ class TFRecordDataset(MappableDataset, Remembers):
             raise ArgumentTypeError(
                 f"{_OWNER}: schema must be a Schema or a path, got {type(schema).__name__}", loc=user_loc()
             )
-        chosen = None if not columns_list else names(_OWNER, "columns_list", columns_list)
+        listed = [] if columns_list is None else columns_list
+        chosen = names(_OWNER, "columns_list", listed, alone=False, empty=True, twice=LateError) or None
         number = None if num_samples is None else integer(_OWNER, "num_samples", num_samples, 0) or None
         if number is None and described is not None:
             number = described.num_rows or None

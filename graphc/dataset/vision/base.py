@@ -13,7 +13,7 @@ from graphc.checks import member
 from graphc.dataset.checks import integer, number
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.transforms.base import Transform
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataKindError, MissingPackageError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, DataKindError, MissingPackageError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -93,6 +93,8 @@ class ImageTransform(OnDevice):
                 code="GC201",
                 help="Decode() for encoded images" if array.ndim == 1 else None,
             )
+        if not array.size:
+            raise DataError(f"{type(self).__name__}: an image {list(array.shape)} has no pixels", code="GC201")
         return self.on_array(array)
 
     def on_array(self, image: Array) -> Any:
@@ -186,8 +188,9 @@ def arrays_of(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def padding_of(owner: str, value: Any) -> tuple[int, int, int, int]:
     """Pixels at (left, top, right, bottom) of an int, (left and right, top and bottom) or all four."""
-    given = value if isinstance(value, (list, tuple)) else (value,)
-    if len(given) not in (1, 2, 4):
+    several = isinstance(value, (list, tuple))
+    given = value if several else (value,)
+    if several and len(given) not in (2, 4):
         raise ArgumentValueError(
             f"{owner}: padding must be an int or a sequence of 2 or 4 ints, got {value!r}", loc=user_loc()
         )

@@ -16,8 +16,9 @@ from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.nodes.batches import BatchDataset, PaddedBatchDataset, Padding
 from graphc.dataset.nodes.buckets import BucketBatchByLengthDataset
 from graphc.dataset.nodes.columns import ProjectDataset, RenameDataset
+from graphc.dataset.nodes.concat import ConcatDataset
 from graphc.dataset.nodes.mapping import FilterDataset, MapDataset
-from graphc.dataset.nodes.sequence import ConcatDataset, RepeatDataset, ShuffleDataset, SkipDataset, TakeDataset
+from graphc.dataset.nodes.sequence import RepeatDataset, ShuffleDataset, SkipDataset, TakeDataset
 from graphc.dataset.nodes.waiting import SyncWaitDataset
 from graphc.dataset.nodes.zipping import ZipDataset
 from graphc.dataset.orders.samplers import SequentialSampler

@@ -63,11 +63,12 @@ def _loaded(path: str) -> Any:
 
 
 def compare(pipeline1: Dataset, pipeline2: Dataset) -> bool:
-    """Whether two pipelines are made of the same, in the same order. DataError for Python code in them, as in `serialize`."""
+    """Whether two pipelines are made of the same, in the same order. Python code and arrays of the program count by their names,
+    as in MindSpore, not by what they compute or hold.
+    """
     first, second = _a_dataset("compare", "pipeline1", pipeline1), _a_dataset("compare", "pipeline2", pipeline2)
-    return _text(first, indentation=None) == _text(
-        second, indentation=None
-    )  # Which tells 1 from 1.0 and True, and NaN is NaN.
+    # Texts tell 1 from 1.0 and True, and NaN is NaN.
+    return _text(first, named=True, indentation=None) == _text(second, named=True, indentation=None)
 
 
 def show(dataset: Dataset, indentation: int | None = 2) -> None:

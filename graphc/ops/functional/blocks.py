@@ -211,16 +211,21 @@ def _added_up(parts: list[Tensor], starts: list[dict[int, int]], sizes: dict[int
 def fold(
     input: Tensor, output_size: Extents, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
 ) -> Tensor:
-    """Columns [N, C kh kw, number of windows] added up where their windows lie: [N, C, H, W]."""
+    """Columns [N, C kh kw, number of windows], or [N, C, kh kw, number of windows], added up where their windows lie:
+    [N, C, H, W].
+    """
     known = output_size.asnumpy().tolist() if isinstance(output_size, Tensor) else output_size
     height, width = per_axis("fold", "output_size", known, 2)
     over = _windows("fold", (height, width), kernel_size, dilation, padding, stride)
     (kh, kw), (sh, sw), (dh, dw), (oh, ow) = over.kernel, over.stride, over.dilation, over.counts
     (ph, _), (pw, _) = over.ends
     h, w = height + 2 * ph, width + 2 * pw
+    if input.ndim == 4 and input.shape[2] == kh * kw:
+        input = reshape(input, (input.shape[0], input.shape[1] * kh * kw, input.shape[3]))
     if input.ndim != 3 or input.shape[1] % (kh * kw) or input.shape[2] != oh * ow:
         raise ShapeError(
-            f"fold: the input is {input.tensor_type}, expected [N, C {kh * kw}, {oh * ow}] by the other arguments",
+            f"fold: the input is {input.tensor_type}, expected [N, C {kh * kw}, {oh * ow}] or [N, C, {kh * kw}, {oh * ow}] "
+            "by the other arguments",
             loc=user_loc(),
         )
     n, c = input.shape[0], input.shape[1] // (kh * kw)

@@ -93,8 +93,9 @@ def global_norm(x: Sequence[Tensor]) -> Tensor:
 def clip_by_global_norm(x: Tensors, clip_norm: Operand = 1.0, use_norm: None = None) -> Any:
     """x * clip_norm / max(norm, clip_norm) with the norm of all tensors together (MindSpore: ops.clip_by_global_norm).
 
-    x: a tuple or list of float Tensors (or one), which is also what comes back, each in its own dtype. A NaN norm
-    leaves x as it is. clip_norm: a number > 0; use_norm: None. Raises ArgumentTypeError, ArgumentValueError.
+    x: a tuple or list of float Tensors (or one), which is also what comes back, each in its own dtype; of a list MindSpore
+    makes a tuple outside of its graph mode. A NaN norm leaves x as it is.
+    clip_norm: a number > 0; use_norm: None. Raises ArgumentTypeError, ArgumentValueError.
     """
     real_only("clip_by_global_norm", *(x if isinstance(x, (tuple, list)) else (x,)))
     limit = scalar("clip_by_global_norm", "clip_norm", clip_norm, (">", 0), wanted="be greater than 0")
@@ -124,7 +125,7 @@ def _norm(x: Tensor, order: Any) -> Tensor:
 def clip_by_norm(x: Tensors, max_norm: Operand, norm_type: Operand = 2.0, error_if_nonfinite: bool = False) -> Any:
     """x * min(max_norm / (norm + 1e-6), 1) with the norm of all tensors' norms (MindSpore: ops.clip_by_norm).
 
-    x: a float Tensor, or a tuple or list of them, which is also what comes back. norm_type: the order of the norm,
+    x: a float Tensor, or a tuple or list of them, of which a tuple comes back. norm_type: the order of the norm,
     infinity for the largest absolute value; other orders take sum(x**order)**(1/order), as MindSpore, without
     absolute values. A NaN norm leaves x as it is. error_if_nonfinite: NonFiniteNormError (a RuntimeError) if the norm
     is infinite or NaN; not inside a compiled Cell. Raises ArgumentTypeError, ArgumentValueError.
@@ -144,7 +145,8 @@ def clip_by_norm(x: Tensors, max_norm: Operand, norm_type: Operand = 2.0, error_
             raise NonFiniteNormError(f"clip_by_norm: the norm of order {norm_type:g} is {float(total)}", loc=user_loc())
     factor = max_norm / (total + 1e-6)
     factor = select(factor < 1.0, factor, 1.0)
-    return _like(x, [t * factor for t in tensors])
+    made = [t * factor for t in tensors]
+    return made[0] if isinstance(x, Tensor) else tuple(made)
 
 
 # ---- bounds
@@ -159,6 +161,9 @@ def clamp(input: Any, min: Operand | None = None, max: Operand | None = None) ->
         return type(input)(clamp(x, min, max) for x in input)
     if min is None and max is None:
         raise ArgumentValueError("clamp needs a lower or an upper bound", loc=user_loc())
+    for bound in (input, min, max):
+        if isinstance(bound, bool) or (isinstance(bound, Tensor) and bound.tensor_type.dtype == "bool"):
+            raise ArgumentValueError("clamp: a bool has no order, and is no bound", loc=user_loc())
     for bound in (min, max):
         if bound is not None:
             input = pair("clamp", input, bound)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphc import dispatch
 from graphc.arguments import once
-from graphc.errors import TraceTypeError, user_loc
+from graphc.errors import KindError, TraceError, TraceTypeError, user_loc
 from graphc.ir.types import TensorType
 from graphc.source_lines import source_line
 
@@ -34,6 +34,23 @@ def unknown(asked: str, type: TensorType) -> TraceTypeError:
         help="ops.stack(items)[k] reads an item of a tuple or list that only the run chooses"
         if asked == "an index"
         else "return it from construct and read it there, or keep the computation in graphc.ops",
+    )
+
+
+def outlived() -> TraceError:
+    """The error GC132 of a traced tensor that is used outside of its trace."""
+    return TraceError(
+        "a traced tensor is used outside the trace that made it: its value exists only inside the compiled step",
+        code="GC132",
+        loc=user_loc(),
+        help="return it from construct, or assign it to a Parameter",
+    )
+
+
+def no_value(shape: tuple[int | None, ...]) -> KindError:
+    """The error of a description for `Cell.set_inputs` that is used as a tensor."""
+    return KindError(
+        f"a Tensor of shape {list(shape)} holds nothing: it is a description for set_inputs", loc=user_loc()
     )
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops.tensor.arrays import native, require_dtype
+from graphc.ops.tensor.asked import no_value
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import is_named, with_items
@@ -21,10 +21,7 @@ def as_inputs(tree: Any) -> Any:
     if type(tree) in NUMBERS:
         return host_number(tree)
     if isinstance(tree, Tensor) and tree.open_shape is not None:
-        raise ArgumentTypeError(
-            f"a Tensor of shape {list(tree.open_shape)} holds nothing: it is a description for set_inputs",
-            loc=user_loc(),
-        )
+        raise no_value(tree.open_shape)
     if isinstance(tree, dict):
         if type(tree) is not dict and not isinstance(tree, NESTS):
             return with_items(tree, map(as_inputs, tree.values()))

@@ -12,7 +12,6 @@ from graphc.arguments import only
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    TraceError,
     TraceTypeError,
     user_loc,
 )
@@ -30,7 +29,7 @@ from graphc.ops.tensor.arrays import (
     value_text,
     writes_to,
 )
-from graphc.ops.tensor.asked import say_type, undecided, unknown
+from graphc.ops.tensor.asked import no_value, outlived, say_type, undecided, unknown
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.numbers import (
@@ -136,7 +135,7 @@ class Tensor(Operators, Methods):
             init(array)
             input_data = array
         elif input_data is None and shape is not None and dtype is not None:
-            sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+            sizes = (shape,) if isinstance(shape, int) else tuple(None if s == -1 else s for s in shape)
             if None in sizes:
                 self._hold(None)
                 self.open_shape, self.open_dtype = sizes, to_name(dtype)
@@ -205,6 +204,8 @@ class Tensor(Operators, Methods):
 
     @property
     def tensor_type(self) -> TensorType:
+        if self.open_shape is not None:
+            return TensorType(self.open_dtype, tuple(-1 if s is None else s for s in self.open_shape))
         assert self._array is not None
         return TensorType.of(self._array)
 
@@ -222,7 +223,7 @@ class Tensor(Operators, Methods):
 
     @property
     def size(self) -> int:
-        return self.tensor_type.size
+        return 0 if self.open_shape is not None else self.tensor_type.size
 
     def __len__(self) -> int:
         if not self.shape:
@@ -248,7 +249,7 @@ class Tensor(Operators, Methods):
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return self.tensor_type.nbytes
+        return self.size * self.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -370,7 +371,7 @@ class Tensor(Operators, Methods):
     def __bool__(self) -> bool:
         array: Array | None = dispatch.known_array(self)
         if array is None:
-            raise undecided(self.tensor_type)
+            raise undecided(self.tensor_type) if self.open_shape is None else no_value(self.open_shape)
         if array.size != 1:
             raise ArgumentValueError(
                 f"the truth value of {array.size} elements is ambiguous",
@@ -486,12 +487,7 @@ def require_array(x: Tensor) -> Any:
     """The contents of a tensor; TraceError if it is a traced one that outlived its trace."""
     array = x.array
     if array is None:
-        raise TraceError(
-            "a traced tensor is used outside the trace that made it: its value exists only inside the compiled step",
-            code="GC132",
-            loc=user_loc(),
-            help="return it from construct, or assign it to a Parameter",
-        )
+        raise outlived() if x.open_shape is None else no_value(x.open_shape)
     return array
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from graphc.arguments import no_effect, only
 from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
-from graphc.checkpoint.saving import alone, holds_parts
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.checkpoint.saving import alone, check_written, holds_parts
+from graphc.errors import ArgumentTypeError, ArgumentValueError, KindError, user_loc
 from graphc.files import make_directory
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
@@ -81,16 +81,17 @@ class CheckpointConfig:
         self.keep_checkpoint_max = most or (None if minutes else 1)
         self.keep_checkpoint_per_n_minutes = None if most else minutes
         self.integrated_save = checks.boolean(owner, "integrated_save", integrated_save)
-        if async_save not in (False, True, "thread", "process"):
-            raise checks.wrong_value(owner, "async_save", "a bool, 'thread' or 'process'", async_save)
+        check_written(owner, async_save, crc_check)
+        if not isinstance(enc_mode, str) or not isinstance(enc_key, (bytes, type(None))):
+            raise KindError(f"{owner}: enc_key must be bytes or None, and enc_mode a string", loc=user_loc())
         self.async_save = async_save
         if saved_network is not None and not isinstance(saved_network, Cell):
             raise checks.wrong_type(owner, "saved_network", "a Cell or None", saved_network)
         self.saved_network = saved_network
-        self.append_dict = _infos(append_info)
+        self.append_dict = _infos(append_info) or None
         self.enc_key, self.enc_mode = enc_key, enc_mode
         self.exception_save = checks.boolean(owner, "exception_save", exception_save)
-        self.crc_check = checks.boolean(owner, "crc_check", crc_check)
+        self.crc_check = crc_check
         only(owner, "remove_redundancy", remove_redundancy, False)
         self.format = checks.one_of(owner, "format", format, _FORMATS)
 
@@ -188,7 +189,7 @@ class ModelCheckpoint(Callback):
             make_directory(self._directory)
             if isinstance(self._prefix, str):
                 self._prefix = _free_prefix(self._directory, self._prefix)
-        self._append = dict(self._config.append_dict)
+        self._append = dict(self._config.append_dict or {})
         self._counted = {name: self._append.get(name, 0) for name in _COUNTED}
         self._files: list[tuple[Path, float]] = []
         self._latest = ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc.dataset import config
-from graphc.dataset.checks import INT32_MAX, integer, names, truth
+from graphc.dataset.checks import INT32_MAX, LateError, integer, names, truth
 from graphc.dataset.orders.mersenne import Mt19937, canonical, integers
 from graphc.dataset.schema import Schema
 from graphc.dataset.sources.listed import ListedDataset, Read
@@ -127,7 +127,7 @@ def _schema(owner: str, name: str, value: Any) -> Schema | None:
 
 
 def _column_names(owner: str, name: str, value: Any) -> list[str] | None:
-    return None if value is None else names(owner, name, value) or None
+    return None if value is None else names(owner, name, value, alone=False, empty=True, twice=LateError) or None
 
 
 #: What the columns of a data set without a schema may be.
@@ -145,7 +145,9 @@ class RandomDataset(ListedDataset):
     """
 
     parameters = (
-        Parameter("total_rows", None, lambda o, n, v: None if v is None else integer(o, n, v, 0, INT32_MAX) or None),
+        Parameter(
+            "total_rows", None, lambda o, n, v: None if v is None else integer(o, n, v, 0, INT32_MAX, LateError) or None
+        ),
         Parameter("schema", None, _schema),
         Parameter("columns_list", None, _column_names),
         NUM_SAMPLES,
