@@ -17,9 +17,10 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import lasting, untrained
-from graphc.trace.attributes import Again, Attributes, Kept
+from graphc.trace.attributes import Again, Attributes
 from graphc.trace.cells import CellCall, bound_arguments, own_signature
 from graphc.trace.counted import Counting
+from graphc.trace.held import Kept
 from graphc.trace.inplace import opened, refuse_leaks
 from graphc.trace.mentioned import definition
 from graphc.trace.sizes import measured
@@ -102,12 +103,13 @@ def _traced(
             written = set(tracer.written)
             kept = () if attributes is None else attributes.end(opened(tracer))
         lasting.tell_of_arguments(containers, returned, cell.__dict__.get("_function", cell.construct))
-        refuse_leaks(cell, tracer)
+        refuse_leaks(cell, tracer, attributes)
         untrained.warn(cell, tracer.requests, written)
         untrained.warn_of_lists(cell, tracer.requests, tracer.params.values())
         untrained.warn_of_optimizers(cell, tracer.cell_calls or (), written)
-    except GraphcError as error:
-        if counting is not None and counting.nodes:
+    except Exception as error:
+        lasting.let_go(tracer)
+        if isinstance(error, GraphcError) and counting is not None and counting.nodes:
             sizes = ", ".join(f"{n.attrs['size']} for those at {n.loc}" for n in counting.nodes)
             error.details = (*error.details, f"sizes stand for what only values tell: {sizes}")
         raise
