@@ -180,10 +180,10 @@ class Attributes:
         self._given.clear()
         del self._root, self._by_any_name, self._recorder
 
-    def containers(self) -> set[int]:
+    def containers(self) -> frozenset[int]:
         """The ids of containers that the attributes hold now: what a trace changes of these, the step changes."""
         held = (vars(cell).get(name) for cell, name, _ in self._before.values())
-        return {id(x) for value in held for _, x in containers_in(value)}
+        return frozenset(id(x) for value in held for _, x in containers_in(value))
 
     def _is_known(self, cell: Cell, name: str) -> bool:
         return (id(cell), name) in self._before

@@ -124,7 +124,7 @@ class Growing(list[Any]):
         self._require_every_run()
         list.extend(self, items)
 
-    def __iadd__(self, items: Iterable[Any]) -> Any:
+    def __iadd__(self, items: Iterable[Any]) -> Any:  # type: ignore[misc]
         self.extend(items)
         return self
 
@@ -155,4 +155,3 @@ for _name in (
     "__reduce_ex__", "insert", "pop", "remove", "clear", "index", "count", "sort", "reverse", "copy",
 ):  # fmt: skip
     setattr(Growing, _name, _reading(_name))
-Growing.__hash__ = None  # type: ignore[assignment]
