@@ -13,7 +13,7 @@ from graphc.trace.known import Told, asked, can_be_told
 
 Made = TypeVar("Made")
 #: Errors of a tensor that stands where a number is needed, and of sizes that do not fit as long as only the run tells them.
-_CODES = frozenset(("GC100", "GC102", "GC103", "GC120", "GC130", "GC131", "GC172"))
+_CODES = frozenset(("GC100", "GC102", "GC103", "GC110", "GC120", "GC130", "GC131", "GC172"))
 
 
 class ToldInputs:
@@ -40,19 +40,18 @@ class ToldInputs:
             try:
                 return make(*unflatten(structure, given))
             except GraphcError as error:
-                first = first or error
                 more = _needed(seen, leaves) - told
                 if error.code not in _CODES or not more:
-                    self._forget(nesting, told if first is not error else set())
-                    raise first from None
+                    if first is None:
+                        raise
+                    break
+                first = first or error
                 self._places[nesting] = told | more
             finally:
                 asked.reset(token)
-
-    def _forget(self, nesting: Hashable, told: set[int]) -> None:
-        """Take back what has not helped."""
-        if told:
-            self._places.pop(nesting, None)
+        # It has not helped.
+        self._places.pop(nesting, None)
+        raise first
 
 
 def _needed(seen: set[int], leaves: list[Tensor]) -> set[int]:
