@@ -43,7 +43,8 @@ from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.queued import batches_of
 from graphc.shown import Shown
 from graphc.trace import Traced
-from graphc.trace.attributes import Known, refuse_changing, refuse_export
+from graphc.trace.attributes import Known
+from graphc.trace.held import refuse_changing, refuse_export
 from graphc_codegen import errors as generator
 from graphc_codegen.forks import rlock
 from graphc_codegen.program import symbol

@@ -22,6 +22,7 @@ from graphc.guards import arguments
 from graphc.guards.iterators import Taken
 from graphc.guards.numbers import Numbers
 from graphc.guards.state import State
+from graphc.guards.told import ToldInputs
 from graphc.guards.walk import Names, walk
 from graphc.guards.watch import Watch
 from graphc.ir import TensorType
@@ -51,7 +52,7 @@ class Key(NamedTuple):
     """All that a step is compiled for.
 
     taken: None, or the names of iterators of which tracing has taken an item, beside what is equal to nothing else: such a
-    step is right for one call.
+    step is right for one call. told: what tensors hold of which axes and sizes are made, by their places.
     """
 
     types: tuple[Any, ...]
@@ -61,6 +62,7 @@ class Key(NamedTuple):
     state: State
     settings: tuple[Any, ...]
     taken: tuple[tuple[str, ...], object] | None = None
+    told: tuple[tuple[int, bytes], ...] = ()
 
 
 #: Why a cell is compiled again, and what can be done. What is not here is not announced.
@@ -70,6 +72,7 @@ _HELP = {
     " batch(..., drop_remainder=True) leaves out a smaller last batch",
     "values": "Python values are constants of a compiled step: pass what varies as a tensor, or marked by graphc.mutable",
     "state": "what varies from call to call can be a Parameter, or an argument of the call",
+    "told": "axes, sizes and shapes are constants of a compiled step. Where a size varies, buckets have a step for a few sizes",
     "taken": "take the item before the call, and give it as an argument",
 }
 
@@ -86,6 +89,8 @@ class Steps:
         self.latest: tuple[CompiledStep | None, tuple[Any, ...], Watch] = (None, (), Watch())
         #: Floats among the arguments that keep changing.
         self.numbers = Numbers()
+        #: Tensors among them of which sizes are made.
+        self.told = ToldInputs()
         #: The attributes of Cells that steps set.
         self.attributes = Known()
         #: Whether Python runs the cell after all.
@@ -115,9 +120,12 @@ class Steps:
         return state, watch
 
     def step(
-        self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], may_leave: bool = True
+        self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], may_leave: bool = True, may_tell: bool = True
     ) -> tuple[CompiledStep, Watch] | None:
-        """The step for such arguments, compiled now if there is none; None where the cell turns out to be left to Python."""
+        """The step for such arguments, compiled now if there is none; None where the cell turns out to be left to Python.
+
+        may_tell: whether it may be that of what integers among them hold.
+        """
         with failing("reading the cell and its arguments", outermost=True, deep=True):
             leaves, structure = flatten((args, kwargs))
             self.state(cell)  # For the names that are read, of arguments too.
@@ -126,6 +134,9 @@ class Steps:
             varying = varying_in(cell)
             types = varying.plan(cell, leaves, structure).types(leaves) if varying else [x.tensor_type for x in leaves]
             key = _key(leaves, types, structure, values, state, varying and varying.key)
+            may_tell = may_tell and not varying and not context.leaves_to_python()
+            if may_tell:
+                key = key._replace(told=self.told.contents(leaves, key.nesting))
         with self._keeping:
             found = self._steps.get(key)
             if found is not None:
@@ -143,12 +154,19 @@ class Steps:
             return not taken.names and (self.attributes.size > known or self.state(cell)[0] == state)
 
         with self.left.trying(cell, lasting, is_as_it_was) if may_leave else nullcontext():
+
+            def compiled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledStep:
+                return CompiledStep(cell, args, kwargs, self.turns, self._names, known=self.attributes)
+
+            made: CompiledStep
             with compilation(), taken, lasting:
-                made = (
-                    PaddedStep(cell, args, kwargs, varying, self.turns, self._names)
-                    if varying
-                    else CompiledStep(cell, args, kwargs, self.turns, self._names, known=self.attributes)
-                )
+                if varying:
+                    made = PaddedStep(cell, args, kwargs, varying, self.turns, self._names)
+                elif may_tell:
+                    made = self.told.compiled(compiled, leaves, structure, key.nesting)
+                    key = key._replace(told=self.told.contents(leaves, key.nesting))
+                else:
+                    made = compiled(args, kwargs)
             # Where the next call compiles again, what has changed once changes once more.
             if lasting.changes and is_as_it_was():
                 lasting.tell()
@@ -295,6 +313,12 @@ def _changes(
                 had = dict.fromkeys(str(k.types[i][0]) for k in before if i < len(k.types))
                 yield f"input {names[i]!r}", f"was {', '.join(list(had)[-_SAID:])}, is {new[0]}"
         return
+    if kind == "told":
+        before_it = dict(nearest.told)
+        for i, contents in key.told:
+            if before_it.get(i, contents) != contents:
+                yield f"what input {names[i]!r} holds", "is something else"
+        return
     if kind == "taken":
         for name in key.taken[0] if key.taken is not None else ():
             yield name, "gives its next item"
@@ -379,7 +403,8 @@ def step_of(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any] | None = N
     conditions = _conditions()
     step, known, watch = steps.latest
     if step is None or known != conditions or kwargs or step.plain_arrays(args) is None or watch.changed():
-        found = steps.step(cell, *as_inputs((args, kwargs or {})))
+        args, kwargs = as_inputs((args, kwargs or {}))
+        found = steps.step(cell, args, kwargs or {}, may_tell=False)
         if found is None:
             return None
         step, watch = found
@@ -393,7 +418,7 @@ def call_inside(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
     """
     steps: Steps = attached(cell, "steps", Steps)
     try:
-        found = steps.step(cell, args, kwargs)
+        found = steps.step(cell, args, kwargs, may_tell=False)
     except TraceError as error:
         if error.code != "GC132":
             raise

@@ -14,6 +14,7 @@ from graphc.ops.tensor.inputs import as_inputs
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten
+from graphc.trace.known import Told
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -33,7 +34,9 @@ class Given:
         self.look_again()
         self._references = [x if isinstance(x, Parameter) else None for x in leaves]
         plain = _is_plain(structure, len(leaves)) and all(r is None for r in self._references)
-        self.plain = [(t.numpy, t.shape) for t in self.types] if plain else None
+        #: The contents that it is compiled for, too, by the numbers of tensors.
+        self._told = {i: x.contents for i, x in enumerate(leaves) if isinstance(x, Told)}
+        self.plain = [(t.numpy, t.shape) for t in self.types] if plain and not self._told else None
 
     def look_again(self) -> None:
         """Take the Python values as they are now."""
@@ -43,7 +46,8 @@ class Given:
         """An array per tensor that is no Parameter. SignatureError for other arguments; cell, names: what it calls them."""
         leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
         types = [x.tensor_type for x in leaves]
-        if types != self.types or not self._same_constants(structure) or not self._same_references(leaves):
+        same = types == self.types and self._same_constants(structure) and self._same_references(leaves)
+        if not same or not all(np.array_equal(require_array(leaves[i]), held) for i, held in self._told.items()):
             raise self._mismatch(leaves, structure, cell, names)
         given = zip(leaves, self._references, strict=True)
         return [np.asarray(require_array(x), order="C") for x, reference in given if reference is None]
@@ -71,6 +75,8 @@ class Given:
         for i, (x, want) in enumerate(zip(leaves, self.types, strict=False)):
             if x.tensor_type != want:
                 reasons.append(f"input {names[i]!r} is {x.tensor_type}, compiled for {want}")
+            elif i in self._told and not np.array_equal(require_array(x), self._told[i]):
+                reasons.append(f"input {names[i]!r} holds {require_array(x)}, compiled for {self._told[i]}")
         return SignatureError(
             f"this step of {cell} was compiled for other inputs",
             loc=user_loc(),

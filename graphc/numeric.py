@@ -20,7 +20,7 @@ def with_numbers(
     function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of a call that an exception ended with Python's numbers for those of NumPy's, and, where the function takes
-    nothing but numbers, for tensors of one element whose values are known, of which there is no gradient; None if there are none.
+    nothing but numbers, for tensors of up to one axis whose values are known, without a gradient; None if there are none.
     """
     bound = _bound(function, error, args, kwargs)
     if bound is None:
@@ -81,15 +81,17 @@ def _numbers(value: Any, dtypes: str, arrays: bool) -> Any:
 
 
 def _number(x: Any, dtypes: str, arrays: bool) -> Any:
-    """The number that a tensor, or an object of NumPy's, holds; anything else as it is."""
+    """The number that a tensor, or an object of NumPy's, holds, or a tuple of several; anything else as it is."""
     if is_numpys(x, "generic", "ndarray"):
         taken = arrays or is_numpys(x, "generic")
         return x.item() if taken and x.shape == () and x.dtype.kind in "biuf" else x
-    if not dtypes or not _is_traceable(x) or x.shape not in ((), (1,)):
+    if not dtypes or not _is_traceable(x) or len(x.shape) > 1:
         return x
     kind, array = x.tensor_type, dispatch.known_array(x)
     letter = "f" if kind.is_float else kind.numpy.kind
-    return array.item() if array is not None and letter in dtypes else x
+    if array is None or letter not in dtypes:
+        return x
+    return array.item() if array.size == 1 else tuple(array.tolist())
 
 
 def _is_traceable(x: Any) -> bool:

@@ -35,7 +35,8 @@ from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten
-from graphc.trace import attributes
+from graphc.trace import attributes, held
+from graphc.trace.containers import is_container
 from graphc.trace.mentioned import is_users, is_users_file
 
 #: Attributes of a Cell that its class does not read, or that have a place of their own.
@@ -265,8 +266,10 @@ class Walk:
             if name in _INTERNAL or name in children:
                 continue
             if name in set_by_step:
-                if set_by_step[name]:
+                if set_by_step[name] == attributes.READS:
                     self._put(f".{name}", self._kind(value, f".{name}"))
+                elif set_by_step[name] == attributes.GROWS:
+                    self._put(f".{name}", self._same(type(value)))
             elif not kind.free or name in _ALWAYS or name in self.names or name in cell._buffer_names:
                 self._add(f".{name}", value)
                 watched += [name] if name in attributes.names else []
@@ -279,7 +282,9 @@ class Walk:
         if not leaves:
             return self._token(value, label)
         parts = [self._token(x, label) if isinstance(x, Parameter) else x.tensor_type for x in leaves]
-        return ("kind", *parts, attributes.form(structure, lambda x: self._token(x, label)))
+        if is_container(value):  # Which may be changed past its Cell.
+            self.watch.outcome(held.kind_of, value)
+        return ("kind", *parts, held.form(structure, lambda x: self._token(x, label)))
 
     def _function(self, function: FunctionType) -> None:
         code, users = function.__code__, is_users(function)

@@ -22,6 +22,7 @@ class Watch:
         self._sizes: list[tuple[Sized, int]] = []
         self._arrays: list[tuple[np.ndarray[Any, Any], Any, bytes]] = []
         self._buffers: list[tuple[Any, bytes]] = []
+        self._outcomes: list[tuple[Callable[[Any], Any], Any, Any]] = []
         self._moves = False
 
     @classmethod
@@ -69,6 +70,10 @@ class Watch:
         """Watch what a function gives of something."""
         self._values.append((get, source, tuple(get(source))))
 
+    def outcome(self, get: Callable[[Any], Any], source: Any) -> None:
+        """Watch what a function gives of something, which is compared as a value."""
+        self._outcomes.append((get, source, get(source)))
+
     def start(self) -> None:
         """Nothing more is added: look at what there is."""
         for mapping, names in self._mappings.values():
@@ -94,6 +99,8 @@ class Watch:
             for array, kind, contents in self._arrays:
                 if _kind(array) != kind or array.tobytes() != contents:
                     return True
+            if any(get(source) != expected for get, source, expected in self._outcomes):
+                return True
             for buffer, held in self._buffers:
                 if bytes(memoryview(buffer)) != held:
                     return True

@@ -29,7 +29,7 @@ class Shadow(ModuleType):
             return suggest.provider(f"{self.__name__}.{name}")
         key = mindspore_name(self.__name__)
         inside = is_file(key)
-        for provider in [*providers(key), *(map(import_module, COMMON) if inside else ())]:
+        for provider in [*providers(key), *(map(suggest.provider, COMMON) if inside else ())]:
             # A module that a package of graphc's has stands for nothing in a file.
             if exports(provider, name) and not (inside and isinstance(getattr(provider, name), ModuleType)):
                 value = _as_users_know(getattr(provider, name))
@@ -37,7 +37,7 @@ class Shadow(ModuleType):
                 return value
         if name in ALIASES and inside:
             root = self.__name__.partition(".")[0]
-            return import_module(root + ALIASES[name].removeprefix("mindspore"))
+            return suggest.provider(root + ALIASES[name].removeprefix("mindspore"))
         message = f"graphc has no {self.__name__}.{printable(name)}{_nearest(key, name)}"
         if name.startswith("__"):
             raise AttributeError(message)

@@ -17,10 +17,12 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import lasting, untrained
-from graphc.trace.attributes import Again, Attributes, Kept
+from graphc.trace.attributes import Again, Attributes
 from graphc.trace.cells import CellCall, bound_arguments, own_signature
 from graphc.trace.counted import Counting
+from graphc.trace.held import Kept
 from graphc.trace.inplace import opened, refuse_leaks
+from graphc.trace.known import Told
 from graphc.trace.mentioned import definition
 from graphc.trace.sizes import measured
 from graphc.trace.standins import Joined
@@ -78,15 +80,19 @@ def _traced(
     tracer = Tracer(type(cell).__name__)
     tracer.counting, tracer.apart, tracer.attributes = counting, apart, attributes
     names = input_names(cell, structure, leaves)
-    symbols: list[Tensor] = []
+    symbols: list[Any] = []
     inputs: dict[int, int] = {}
     for name, x in zip(names, leaves, strict=True):
         if isinstance(x, Parameter):
             symbols.append(x)  # A reference: the cell may write it.
             continue
         node = tracer.graph.add("Input", types=(x.tensor_type,), name=name)
-        symbols.append(tracer.wrap(node.outputs[0], x.is_number))
-        inputs[len(symbols) - 1] = node.id
+        inputs[len(symbols)] = node.id
+        tracer.places[node.id] = len(symbols)
+        if isinstance(x, Told):  # The step is that of these integers.
+            symbols.append(x.item() if x.is_number else tracer.wrap(tracer.constant(Tensor.wrap(x.contents))))
+        else:
+            symbols.append(tracer.wrap(node.outputs[0], x.is_number))
     args, kwargs = tracer.given = unflatten(structure, symbols)
     containers = lasting.containers(bound_arguments(cell, args, kwargs).arguments)
     tracer.unnamed = {node for place, node in inputs.items() if names[place] not in _parameters(cell)}
@@ -102,12 +108,13 @@ def _traced(
             written = set(tracer.written)
             kept = () if attributes is None else attributes.end(opened(tracer))
         lasting.tell_of_arguments(containers, returned, cell.__dict__.get("_function", cell.construct))
-        refuse_leaks(cell, tracer)
+        refuse_leaks(cell, tracer, attributes)
         untrained.warn(cell, tracer.requests, written)
         untrained.warn_of_lists(cell, tracer.requests, tracer.params.values())
         untrained.warn_of_optimizers(cell, tracer.cell_calls or (), written)
-    except GraphcError as error:
-        if counting is not None and counting.nodes:
+    except Exception as error:
+        lasting.let_go(tracer)
+        if isinstance(error, GraphcError) and counting is not None and counting.nodes:
             sizes = ", ".join(f"{n.attrs['size']} for those at {n.loc}" for n in counting.nodes)
             error.details = (*error.details, f"sizes stand for what only values tell: {sizes}")
         raise

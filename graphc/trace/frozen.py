@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphc.arguments import once, refuses_once
+from graphc.arguments import once
 from graphc.attached import attached
 from graphc.errors import Loc
 from graphc.nn.cell.cell import Cell
@@ -55,12 +55,12 @@ _NOTHING = object()
 
 
 class _Looked(NamedTuple):
-    """What is known of a function: the user's functions that it names, and how to get what each is a method of; the names that it
-    has for containers of which it was said that it changes them.
+    """What is known of a function: the user's functions that it names, and how to get what each is a method of; what to say of
+    containers, by the names that it has for them, once they have been changed.
     """
 
     named: list[tuple[FunctionType, Callable[[], Any]]]
-    changed: frozenset[str]
+    changed: dict[str, lasting.Notice]
 
 
 class _Once(NamedTuple):
@@ -88,17 +88,18 @@ def notice(fn: Callable[..., Any]) -> None:
 
 
 def _looked(function: FunctionType, owner: Any) -> _Looked:
-    """Say it of one function; where Python can take over, only what is not found when it has happened."""
+    """Say it of one function, but for what is found when it has happened."""
     code = function.__code__
-    changed: set[str] = set()
+    changed: dict[str, lasting.Notice] = {}
     for each in _found(function, owner):
-        if not (each.is_found and refuses_once.get()):
-            message = f"{each.what} once, when the Cell is compiled, not at every step"
-            once(message, loc=_loc(code, each.line), help=each.help)
-            changed.add(each.name)
+        notice = f"{each.what} once, when the Cell is compiled, not at every step", _loc(code, each.line), each.help
+        if each.is_found:
+            changed.setdefault(each.name, notice)
+        else:
+            once(notice[0], loc=notice[1], help=notice[2])
     later = _called_back(function, owner)
     named = [(each, _weak(holder)) for each, holder in called(function, owner) if id(each) not in later]
-    return _Looked(named, frozenset(changed))
+    return _Looked(named, changed)
 
 
 def _called_back(function: FunctionType, owner: Any) -> set[int]:

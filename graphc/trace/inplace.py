@@ -29,6 +29,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import alike
+from graphc.trace.attributes import Again, Attributes
 from graphc.trace.listed import Listed
 from graphc.trace.mentioned import is_users_file
 from graphc.trace.recorder import GraphRecorder
@@ -342,8 +343,11 @@ def put_back(held: Any, items: list[Any]) -> None:
 # ---- what is left when tracing is over
 
 
-def refuse_leaks(cell: Cell, recorder: GraphRecorder) -> None:
-    """TraceError GC133 if an object or container that a cell holds has kept a tensor of its trace."""
+def refuse_leaks(cell: Cell, recorder: GraphRecorder, attributes: Attributes | None) -> None:
+    """TraceError GC133 if an object or container that a cell holds has kept a tensor of its trace. Raises Again where a step can
+    change it, which the next trace then knows.
+    """
+    is_known = True
     for path, each in cell.cells_and_names():
         name = f"self.{path}" if path else "self"
         for attribute, value in ((n, behind(v)) for n, v in vars(each).items()):
@@ -354,6 +358,9 @@ def refuse_leaks(cell: Cell, recorder: GraphRecorder) -> None:
             ):
                 found = _leak(f"{name}.{attribute}", value, recorder, _DEPTH, set())
                 if found is not None:
+                    if attributes is not None and attributes.keeps(each, attribute, value):
+                        is_known = False
+                        continue
                     place, handle = found
                     what = "tensor" if handle else "size"
                     raise TraceError(
@@ -362,6 +369,13 @@ def refuse_leaks(cell: Cell, recorder: GraphRecorder) -> None:
                         loc=_line(handle),
                         help="return it from construct, or assign it to a Parameter",
                     )
+    if not is_known:
+        raise Again
+
+
+def has_kept(value: Any, recorder: GraphRecorder) -> bool:
+    """Whether there is a tensor of a trace in an object or container."""
+    return _leak("", value, recorder, _DEPTH, set()) is not None
 
 
 def opened(recorder: GraphRecorder) -> Callable[[Any], dict[str, Any] | None]:
@@ -370,7 +384,7 @@ def opened(recorder: GraphRecorder) -> Callable[[Any], dict[str, Any] | None]:
     def attributes(value: Any) -> dict[str, Any] | None:
         if isinstance(value, (Cell, type, types.ModuleType)) or not _is_users(type(value)):
             return None
-        return _attributes(value) if _leak("", value, recorder, _DEPTH, set()) is not None else None
+        return _attributes(value) if has_kept(value, recorder) else None
 
     return attributes
 

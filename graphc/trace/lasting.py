@@ -15,15 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.arguments import once
 from graphc.errors import Loc
 from graphc.nn.cell.cell import Cell
 from graphc.source_lines import display_path
 from graphc.trace import inplace
 from graphc.trace.mentioned import mentioned
+from graphc.trace.recorder import GraphRecorder
 
 #: The name of a list or dict, it, and its items at some time.
 Container = tuple[str, Any, list[Any]]
+#: What is said of a change, where, and what helps.
+Notice = tuple[str, Loc, str]
 #: What a compilation looks at; None where nobody asks.
 _watching: ContextVar[Lasting | None] = ContextVar("graphc_lasting", default=None)
 
@@ -35,8 +39,8 @@ class Lasting:
         self._found: list[tuple[FunctionType, str, Any, list[Any]]] = []
         self._looked: dict[tuple[int, ...], tuple[FunctionType, Any]] = {}
         self._seen: set[int] = set()
-        #: What was said of it already, by the names that functions have for it.
-        self._said: set[str] = set()
+        #: What is to be said of it where it has changed, by the names that functions have for it.
+        self._notices: dict[str, Notice] = {}
 
     def __enter__(self) -> Lasting:
         self._token: Token[Lasting | None] = _watching.set(self)
@@ -45,18 +49,22 @@ class Lasting:
     def __exit__(self, *error: Any) -> None:
         _watching.reset(self._token)
 
-    def look(self, function: FunctionType, owner: Any, said: frozenset[str]) -> None:
+    def look(self, function: FunctionType, owner: Any, notices: Mapping[str, Notice]) -> None:
         """Note what a function reaches before it runs: by its variables, its defaults, globals and what it is a method of."""
         # The functions that one `lambda` makes in a loop reach the same.
         around = (function.__code__, function.__globals__, function.__defaults__, function.__kwdefaults__, owner)
         key = tuple(map(id, (*around, *(function.__closure__ or ()))))
         if key in self._looked:
             return
-        self._said |= said
+        for name, notice in notices.items():
+            self._notices.setdefault(name, notice)
+        attributes = getattr(dispatch.recorder.get(), "attributes", None)
+        set_by_step = attributes.containers() if attributes is not None and attributes.are_there else ()
         self._looked[key] = function, owner
         for root, value in _reachable(function, owner):
             for name, held in inplace.reached(root, value, self._seen):
-                if not isinstance(held, np.ndarray):  # Their contents are part of what a step is compiled for.
+                # The contents of arrays are part of what a step is compiled for.
+                if not (isinstance(held, np.ndarray) or id(held) in set_by_step):
                     self._found.append((function, name, held, inplace.items_of(held)))
 
     @property
@@ -64,35 +72,46 @@ class Lasting:
         """Whether anything has changed."""
         return any(not inplace.is_unchanged(held, items) for _, _, held, items in self._found)
 
-    def undone(self) -> bool:
-        """Put back what has changed; whether all is as it was."""
+    def undone(self, only: Callable[[Any], bool] = lambda held: True) -> bool:
+        """Put back what has changed, or that of it alone; whether all is as it was."""
         for _, _, held, items in self._found:
-            if not inplace.is_unchanged(held, items):
+            if not inplace.is_unchanged(held, items) and only(held):
                 inplace.put_back(held, items)
         return not self.changes
 
     def tell(self) -> None:
         """Say what has changed, once per line (GC134)."""
         for function, name, held, items in self._found:
-            if name not in self._said and not inplace.is_unchanged(held, items):
-                once(
+            if inplace.is_unchanged(held, items):
+                continue
+            if name not in self._notices:
+                self._notices[name] = (
                     f"{name} is changed once, when the Cell is compiled, not at every step",
-                    loc=_mention([function, *(f for f, _ in self._looked.values())], name),
-                    help="keep what changes in a Parameter, or return it",
+                    _mention([function, *(f for f, _ in self._looked.values())], name),
+                    "keep what changes in a Parameter, or return it",
                 )
+            message, loc, help = self._notices[name]
+            once(message, loc=loc, help=help)
 
 
-def look(function: FunctionType, owner: Any, said: frozenset[str]) -> None:
-    """Tell a compilation that asks of a function that is about to run. said: its names for what it was said to change."""
+def look(function: FunctionType, owner: Any, notices: Mapping[str, Notice]) -> None:
+    """Tell a compilation that asks of a function that is about to run. notices: by its names, of what it seems to change."""
     watching = _watching.get()
     if watching is not None:
-        watching.look(function, owner, said)
+        watching.look(function, owner, notices)
 
 
 def put_back() -> bool:
     """Put back what has changed by now, where a compilation asks; whether all is as it was."""
     watching = _watching.get()
     return watching is None or watching.undone()
+
+
+def let_go(recorder: GraphRecorder) -> None:
+    """Put back what has been given tensors of a trace that has failed, where a compilation asks."""
+    watching = _watching.get()
+    if watching is not None:
+        watching.undone(only=lambda held: inplace.has_kept(held, recorder))
 
 
 def containers(arguments: Mapping[str, Any]) -> list[Container]:

@@ -65,6 +65,7 @@ class GraphRecorder(dispatch.Recorder):
         self.graph: Graph = Graph(name, parent.graph.ids if parent else Ids())
         self.params: dict[int, Parameter] = {}  # by Param node id, root only
         self.named: set[str] = set()  # what the graph calls them
+        self.places: dict[int, int] = {}  # by Input nodes, which of the arguments' tensors they are
         self.state: dict[int, Value] = {}  # current version by id(parameter)
         self.known: dict[int, Parameter] = {}  # keeps parameters alive while their id() is a key
         self.written: set[int] = set()

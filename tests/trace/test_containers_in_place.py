@@ -347,23 +347,9 @@ class InSet(Keeps):
         return y
 
 
-class InList(Keeps):
-    def construct(self, x):
-        y = x * 2
-        self.listed.append({"y": y})
-        return y
-
-
-class InDict(Keeps):
-    def construct(self, x):
-        y = x * 2
-        self.named["y"] = y
-        return y
-
-
 @pytest.mark.parametrize(
     ("kind", "place"),
-    [(InObject, "self.held.value"), (InSet, "self.some"), (InList, "self.listed[0]['y']"), (InDict, "self.named['y']")],
+    [(InObject, "self.held.value"), (InSet, "self.some")],
 )
 def test_a_tensor_that_stays_in_an_object(kind: Any, place: str) -> None:
     with pytest.raises(graphc.TraceError) as caught:
