@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from graphc.errors import ArgumentValueError
 from graphc_codegen.cores import first_of_cores
 
 #: Linux: the microseconds of CPU time that the cgroup of this process has in a period, or "max", and the period.
@@ -107,18 +108,18 @@ def _integer(name: str, default: int) -> int:
     try:
         return int(text) if text else default
     except ValueError:
-        raise ValueError(f"{name} must be an integer, got {text!r}") from None
+        raise ArgumentValueError(f"{name} must be an integer, got {text!r}") from None
 
 
 def threads() -> int:
     """How many threads a step may have: GRAPHC_NUM_THREADS, else the cores of this process and what its cgroup grants.
 
     Where mpiexec has started several processes on this machine and has bound none to CPUs of its own, these are divided.
-    Raises ValueError for a number below 1.
+    Raises ArgumentValueError for a number below 1.
     """
     wanted = switches().threads
     if wanted < 0:
-        raise ValueError(f"GRAPHC_NUM_THREADS must be positive, got {wanted}")
+        raise ArgumentValueError(f"GRAPHC_NUM_THREADS must be positive, got {wanted}")
     return wanted or max(1, min(cpus(), cores()) // _sharing())
 
 

@@ -59,7 +59,7 @@ ALLOWED = {
     "graphc.source_lines": set(),
     "graphc.locations": {"graphc.source_lines"},
     "graphc.errors": {"graphc.codes", "graphc.locations", "graphc.source_lines"},
-    "graphc.debug": {"graphc_codegen.cores"},
+    "graphc.debug": {"graphc.errors", "graphc_codegen.cores"},
     "graphc.dispatch": set(),
     "graphc.arguments": {"graphc.errors"},
     "graphc.grammar": {"graphc.errors", "graphc.codes"},

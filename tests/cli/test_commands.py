@@ -278,6 +278,9 @@ def test_doctor(capsys, monkeypatch, tmp_path):
     assert main(["doctor"]) == 0
     assert "takes 20 ns from one to another of them, which are threads of one core" in capsys.readouterr().out
     monkeypatch.setattr("graphc.cli.doctor.cpus", lambda: 1)
+    monkeypatch.setenv("GRAPHC_NUM_THREADS", "two")
+    assert "GRAPHC_NUM_THREADS must be an integer, got 'two'" in _refused(capsys, "doctor")
+    monkeypatch.delenv("GRAPHC_NUM_THREADS")
     assert main(["doctor"]) == 0
     assert "distance     one core\n" in capsys.readouterr().out
 
