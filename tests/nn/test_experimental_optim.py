@@ -286,7 +286,7 @@ class Keeping(optim.Optimizer):
 
 @pytest.mark.parametrize(
     ("mode", "early"),
-    [(graphc.PYNATIVE_MODE, False), (graphc.PYNATIVE_MODE, True), (graphc.GRAPH_MODE, True)],
+    [(mode, early) for mode in (graphc.PYNATIVE_MODE, graphc.GRAPH_MODE) for early in (False, True)],
 )
 def test_an_optimizer_of_ones_own_keeps_what_it_likes_in_its_state(mode, early):
     before = graphc.get_context("mode")
@@ -300,8 +300,3 @@ def test_an_optimizer_of_ones_own_keeps_what_it_likes_in_its_state(mode, early):
             np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-6)
     finally:
         graphc.set_context(mode=before)
-
-
-def test_a_compiled_optimizer_does_not_keep_what_a_step_computed():
-    with pytest.raises(TraceError, match="GC133"):
-        Keeping(weights(), early=False)(tuple(map(Tensor, GRADIENTS[0])))

@@ -65,7 +65,7 @@ def test_accidental_hits_are_those_of_the_documentation():
     assert (rows.dtype, places.dtype, weights.dtype) == (np.int32, np.int64, np.float32)
     assert set(weights.tolist()) == {float(np.finfo(np.float32).min)}
     with pytest.raises(graphc.TraceError, match="depends on the values"):
-        Of(ops.ComputeAccidentalHits(2))(true, sampled)
+        graphc.compile(Of(ops.ComputeAccidentalHits(2)), true, sampled)
 
 
 def test_channels_have_windows_of_their_own():
