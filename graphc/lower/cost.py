@@ -76,6 +76,11 @@ class Apart(NamedTuple):
     def is_one_core(self) -> bool:
         return (self.slowing or 1.0) > _ONE_CORE
 
+    @property
+    def is_near(self) -> bool:
+        """Whether the cost model takes them to be as near as any, and cores of their own."""
+        return not self.is_one_core and stepped(self.nanoseconds or NEAR) == NEAR
+
 
 NEARBY = Apart()
 

@@ -147,8 +147,8 @@ def share_calls(body: Statements, context: Context) -> Statements:
 
     costs = {id(call): cost(call) for call in every}
     best = best_plan(body, costs, most)
-    if best is not None and context.apart is not None:
-        best = best_plan(body, costs, most, context.apart())
+    if best is not None and context.apart is not None and not (apart := context.apart()).is_near:
+        best = best_plan(body, costs, most, apart)
     if best is None:
         return body
     context.threads = best.team.threads
@@ -226,13 +226,15 @@ class _Sharer:
 
     def _loop(self, loop: For, touched: _Touched) -> For:
         """A meeting before the first turn spares those before each, where these are for what stands before the loop."""
-        met = _Touched()
-        met.meet_all()
-        with_meeting, after = self._turns(loop.body, met)
         body, last = self._turns(loop.body, touched)
-        wait = _meetings(with_meeting) < _meetings(body)
-        if wait:
-            body, last = with_meeting, after
+        meetings, wait = _meetings(body), False
+        if meetings:
+            met = _Touched()
+            met.meet_all()
+            other, after = self._turns(loop.body, met)
+            wait = _meetings(other) < meetings
+            if wait:
+                body, last = other, after
         touched.become(last)
         return replace(loop, body=body, wait=wait)
 
