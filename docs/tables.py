@@ -20,8 +20,8 @@ from graphc import amp, dataset, mindrecord, mint, nn, ops, train
 from graphc import numpy as graphc_numpy
 from graphc import scipy as graphc_scipy
 from graphc.errors import CODES, GraphcError
+from graphc.errors.unsupported import INSTEAD
 from graphc.experimental import optim
-from graphc.instead import INSTEAD
 from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
 from graphc.ir.op import Kernel, Lowering, Reduce
 from graphc.nn.metrics.confusion import FORMULAS

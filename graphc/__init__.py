@@ -52,9 +52,9 @@ from graphc.errors import (
     UntrainedWarning,
     VerifyError,
 )  # fmt: skip
-from graphc.frames import clean
+from graphc.errors.suggestions import no_member, provider
 from graphc.paths import finders
-from graphc.suggest import no_member, provider
+from graphc.tracebacks import clean
 
 if sys.platform == "win32":
     raise ImportError(
@@ -80,7 +80,6 @@ if TYPE_CHECKING:
     from graphc import testing as testing
     from graphc import train as train
     from graphc.amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network
-    from graphc.api import CompiledStep
     from graphc.checkpoint import (
         async_ckpt_thread_status,
         ckpt_to_safetensors,
@@ -90,10 +89,8 @@ if TYPE_CHECKING:
         safetensors_to_ckpt,
         save_checkpoint,
     )
-    from graphc.compiling import compile
     from graphc.context import GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_context, set_context
     from graphc.exports.function import export
-    from graphc.function import jit, jit_class, ms_function
     from graphc.ops.functional.attributes import from_numpy
     from graphc.ops.functional.memory import frombuffer, swap_tensors
     from graphc.ops.functional.sparse import COOTensor, CSRTensor, SparseTensor
@@ -134,12 +131,15 @@ if TYPE_CHECKING:
     from graphc.ops.tensor.generator import Generator, default_generator, initial_seed, manual_seed, seed
     from graphc.ops.tensor.mutable import mutable
     from graphc.ops.tensor.parameter import Parameter, ParameterTuple
-    from graphc.ops.tensor.rows import RowTensor
+    from graphc.ops.tensor.row_tensor import RowTensor
     from graphc.ops.tensor.seed import get_rng_state, get_seed, set_rng_state, set_seed
     from graphc.ops.tensor.tensor import Tensor, tensor
-    from graphc.padded import BucketedStep
     from graphc.parallel import get_auto_parallel_context, reset_auto_parallel_context, set_auto_parallel_context
     from graphc.profiling.profiler import Profiler
+    from graphc.steps.buckets import BucketedStep
+    from graphc.steps.compile import compile
+    from graphc.steps.compiled_step import CompiledStep
+    from graphc.steps.jit import jit, jit_class, ms_function
     from graphc.train import (
         BackupAndRestore,
         Callback,
@@ -169,14 +169,14 @@ _LAZY = {
     "graphc": "amp common compat context dataset experimental ir mindrecord mint nn numpy ops parallel passes scipy testing"
     " train",
     "graphc.amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
-    "graphc.api": "CompiledStep",
-    "graphc.compiling": "compile",
-    "graphc.padded": "BucketedStep",
+    "graphc.steps.compiled_step": "CompiledStep",
+    "graphc.steps.compile": "compile",
+    "graphc.steps.buckets": "BucketedStep",
     "graphc.checkpoint": "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint load_checkpoint_async load_param_into_net"
     " safetensors_to_ckpt save_checkpoint",
     "graphc.context": "GRAPH_MODE PYNATIVE_MODE ParallelMode get_context set_context",
     "graphc.exports.function": "export",
-    "graphc.function": "jit jit_class ms_function",
+    "graphc.steps.jit": "jit jit_class ms_function",
     "graphc.ops.gradients.derivatives": "hessian jacfwd jacrev jvp vjp vmap",
     "graphc.ops.gradients.reverse": "get_grad grad value_and_grad",
     "graphc.ops.tensor.generator": "Generator default_generator initial_seed manual_seed seed",
@@ -185,7 +185,7 @@ _LAZY = {
     "graphc.ops.tensor.mutable": "mutable",
     "graphc.ops.tensor.seed": "get_rng_state get_seed set_rng_state set_seed",
     "graphc.ops.tensor.parameter": "Parameter ParameterTuple",
-    "graphc.ops.tensor.rows": "RowTensor",
+    "graphc.ops.tensor.row_tensor": "RowTensor",
     "graphc.ops.functional.attributes": "from_numpy",
     "graphc.ops.functional.memory": "frombuffer swap_tensors",
     "graphc.ops.functional.sparse": "COOTensor CSRTensor SparseTensor",
@@ -357,7 +357,7 @@ def __getattr__(name: str) -> Any:
     module = _MODULE_OF[name]
     with importing:
         value = provider(f"graphc.{name}") if module == "graphc" else getattr(provider(module), name)
-        value = import_module("graphc.signatures").accepting(value, __name__)
+        value = import_module("graphc.validation.signatures").accepting(value, __name__)
     globals()[name] = value
     return value
 
@@ -367,9 +367,9 @@ def __dir__() -> list[str]:
 
 
 def _compiler() -> Any:
-    """graphc.calls, imported when a Cell or a gradient function is first called."""
+    """graphc.steps.calls, imported when a Cell or a gradient function is first called."""
     with importing:
-        return import_module("graphc.calls")
+        return import_module("graphc.steps.calls")
 
 
 finders.install()

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphc import processes
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 GRAPH_MODE = 0
 

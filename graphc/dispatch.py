@@ -119,13 +119,13 @@ low: ContextVar[str | None] = ContextVar("graphc_low", default=None)
 #: Whether what is computed is constant to gradients (`graphc.compat.gradients`).
 detached: ContextVar[bool] = ContextVar("graphc_detached", default=False)
 
-#: Runs a Cell that is called outside a trace; set by graphc.calls.
+#: Runs a Cell that is called outside a trace; set by graphc.steps.calls.
 execute_cell: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 
-#: Compiles a Cell for arguments ahead of a call; set by graphc.calls.
+#: Compiles a Cell for arguments ahead of a call; set by graphc.steps.calls.
 compile_cell: Callable[[Any, tuple[Any, ...], dict[str, Any]], object] | None = None
 
-#: Runs a gradient function that is called outside a trace; set by graphc.calls.
+#: Runs a gradient function that is called outside a trace; set by graphc.steps.calls.
 execute_gradient: Callable[[Callable[..., Any], Any, tuple[Any, ...], Any], Any] | None = None
 
 #: Grows whenever a Cell's structure, training mode or a parameter's requires_grad changes; see `touch`.

@@ -2,8 +2,8 @@
 
 Before each step the parameters that it writes are copied. After it, its results, what it has written and the flags of its
 overflow checks are looked at; if something is bad, every node is looked at (`graphc.inspect.nonfinite`), as a build of the step
-that keeps what each of them makes has it (`graphc.every_value`), from the same inputs and state. A skipped update is said by a
-warning, a bad result or parameter is an error.
+that keeps what each of them makes has it (`graphc.steps.value_build`), from the same inputs and state. A skipped update is said
+by a warning, a bad result or parameter is an error.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphc.errors import NonFiniteError, NonFiniteWarning, stacklevel
-from graphc.every_value import EveryValue, every_value
 from graphc.inspect.nonfinite import Found, Range, Search, search
 from graphc.inspect.numpy_step import write_numpy
 from graphc.ir import Builder, Graph, Node, Value, walk
 from graphc.lower import Lowered
 from graphc.ops.tensor.parameter import Parameter
+from graphc.steps.value_build import EveryValue, every_value
 from graphc_codegen import compile_program
 from graphc_codegen.program import Call
 from graphc_codegen.run.checked import CheckedBound

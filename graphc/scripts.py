@@ -15,7 +15,7 @@ from typing import Any
 
 from graphc.debug import switches
 from graphc.errors import ArgumentValueError, GraphcError, is_hidden
-from graphc.suggest import nearest, question
+from graphc.errors.suggestions import nearest, question
 
 
 class TargetError(ArgumentValueError):

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, arguments, nn, ops
+from graphc import Tensor, nn, ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError
 from graphc.ops import primitives
 from graphc.ops.tensor.primitive import REQUIRED, Hint, Only, Primitive
+from graphc.validation import unused_arguments
 
 ROOT = Path(__file__).parent.parent
 #: Whose functions and methods users call.
@@ -30,8 +31,8 @@ PUBLIC = (
     "mint",
     "compat",
     "numpy",
-    "api.py",
-    "function.py",
+    "steps/compiled_step.py",
+    "steps/jit.py",
     "checkpoint",
     "context.py",
 )
@@ -256,12 +257,12 @@ UNREAD = {
     "ops/functional/overloads.py Overloads.argsort stable": "equal elements always keep their order",
     "ops/functional/overloads.py Overloads.sort stable": "equal elements always keep their order",
     "ops/functional/overloads.py Overloads.unique sorted": "what is asked for with False is any order",
-    "ops/functional/plain.py Unary.__call__ input": _ABSTRACT,
-    "ops/functional/plain.py Binary.__call__ input": _ABSTRACT,
-    "ops/functional/plain.py Binary.__call__ other": _ABSTRACT,
-    "ops/functional/plain.py promoted op": "other ways of preparing name it in errors",
-    "ops/functional/plain.py truth op": "other ways of preparing name it in errors",
-    "ops/functional/plain.py pair_of_truths op": "other ways of preparing name it in errors",
+    "ops/functional/one_op.py Unary.__call__ input": _ABSTRACT,
+    "ops/functional/one_op.py Binary.__call__ input": _ABSTRACT,
+    "ops/functional/one_op.py Binary.__call__ other": _ABSTRACT,
+    "ops/functional/one_op.py promoted op": "other ways of preparing name it in errors",
+    "ops/functional/one_op.py truth op": "other ways of preparing name it in errors",
+    "ops/functional/one_op.py pair_of_truths op": "other ways of preparing name it in errors",
     "ops/functional/scattering.py scatter_nd_add use_locking": _HOW,
     "ops/functional/scattering.py scatter_nd_div use_locking": _HOW,
     "ops/functional/scattering.py scatter_nd_max use_locking": _HOW,
@@ -300,7 +301,7 @@ UNREAD = {
     "train/callbacks/plateau.py _Watch.on_train_begin run_context": _HOOK,
     "train/callbacks/record.py History.begin run_context": _HOOK,
     "train/callbacks/summary.py SummaryCollector.on_train_epoch_begin run_context": _HOOK,
-    "train/sinking.py _any_batch batch": "any batch will do",
+    "train/sink_function.py _any_batch batch": "any batch will do",
     **{
         f"train/callbacks/{file}.__exit__ ended": _SHAPE
         for file in ("exit.py OnRequestExit", "progress.py ProgressBar", "summary.py SummaryCollector")
@@ -435,7 +436,7 @@ def test_a_weight_of_another_shape_than_the_primitive_says():
 
 
 def test_what_has_no_effect_is_said_once(caplog, monkeypatch):
-    monkeypatch.setattr(arguments, "_said", set())
+    monkeypatch.setattr(unused_arguments, "_said", set())
     cell = nn.ReLU()
     with caplog.at_level(logging.WARNING, "graphc"):
         cell.recompute()

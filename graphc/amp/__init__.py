@@ -12,7 +12,7 @@ from graphc.amp.precision import (
     get_white_list,
 )
 from graphc.amp.scalers import DynamicLossScaler, LossScaler, StaticLossScaler, all_finite
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 __all__ = [
     "DynamicLossScaleManager",

@@ -9,7 +9,7 @@ from graphc.checkpoint.into_net import load_param_into_net
 from graphc.checkpoint.loading import load_checkpoint, load_checkpoint_async
 from graphc.checkpoint.saving import async_ckpt_thread_status, save_checkpoint
 from graphc.checkpoint.torch_names import TORCH_NAMES, Rule, rename_torch
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 __all__ = [
     "TORCH_NAMES",

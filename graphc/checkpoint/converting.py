@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from graphc.arguments import no_effect
 from graphc.checkpoint.loading import load_checkpoint
 from graphc.checkpoint.saving import check_new, save_checkpoint
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.validation.unused_arguments import no_effect
 
 
 def ckpt_to_safetensors(

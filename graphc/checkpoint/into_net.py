@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import only
 from graphc.checkpoint.saving import check_new, random_states
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, CheckpointError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array
+from graphc.validation.checks import boolean
+from graphc.validation.unused_arguments import only
 
 _OWNER = "load_param_into_net"
 _logger = logging.getLogger("graphc")

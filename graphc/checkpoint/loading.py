@@ -12,7 +12,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from graphc.arguments import only
 from graphc.checkpoint import background, ckpt_file, safetensors_file
 from graphc.checkpoint.entries import (
     DamagedError,
@@ -30,6 +29,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError
 from graphc.ir.types import numpy_dtype
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
+from graphc.validation.unused_arguments import only
 
 _OWNER = "load_checkpoint"
 _logger = logging.getLogger("graphc")

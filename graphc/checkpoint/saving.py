@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from graphc import processes
-from graphc.arguments import no_effect, only
 from graphc.checkpoint import background, ckpt_file, safetensors_file
 from graphc.checkpoint.entries import Array, to_text
 from graphc.checkpoint.names import file_to_save
-from graphc.checks import boolean
 from graphc.context import is_data_parallel
 from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, KindError, user_loc
 from graphc.files import make_directory
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array
+from graphc.validation.checks import boolean
+from graphc.validation.unused_arguments import no_effect, only
 
 _OWNER = "save_checkpoint"
 _MODES = ("AES-GCM", "AES-CBC", "SM4-CBC")

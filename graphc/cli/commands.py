@@ -11,12 +11,12 @@ from argparse import Namespace
 
 from graphc.cli import doctor as health
 from graphc.cli import ranks
-from graphc.cli.looking import emit
+from graphc.cli.show_commands import emit
 from graphc.cli.targets import Target, target
 from graphc.errors import CODES
+from graphc.errors.suggestions import question
 from graphc.inspect import plainjson
 from graphc.scripts import TargetError
-from graphc.suggest import question
 
 
 def train(args: Namespace) -> int:

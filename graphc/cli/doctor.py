@@ -59,8 +59,8 @@ def _apart(cores: int) -> dict[str, Any]:
     """
     try:
         # `doctor` measures, and tells what fails on the way.
-        from graphc.build import apart
         from graphc.lower import Apart
+        from graphc.steps.build import apart
 
         found = apart(1.0) if cores > 1 else Apart()
     except (ImportError, RuntimeError) as error:  # A CodegenError is one.
@@ -74,7 +74,7 @@ def _how_computed() -> tuple[bool, str]:
     """
     try:
         # `doctor` measures, and tells what fails on the way.
-        from graphc.build import converts_float16, multiplies_bfloat16
+        from graphc.steps.build import converts_float16, multiplies_bfloat16
 
         return converts_float16(), multiplies_bfloat16()
     except (ImportError, RuntimeError):  # A CodegenError is one.

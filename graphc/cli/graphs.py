@@ -14,12 +14,12 @@ import numpy as np
 from graphc import passes
 from graphc.debug import debug, second_cache, switches, threads
 from graphc.errors import LoweringError, ParseError, ShapeError
+from graphc.errors.suggestions import nearest, question
 from graphc.files import write_atomic
 from graphc.inspect.dump import load
 from graphc.ir import Graph, TensorType, parse, to_text, verify
 from graphc.ops.declared.transforms import REQUESTS
 from graphc.scripts import TargetError
-from graphc.suggest import nearest, question
 
 if TYPE_CHECKING:
     from graphc.lower import Lowered
@@ -83,8 +83,8 @@ def lower(args: Namespace) -> int:
 
 def _lowered(graph: Graph, args: Namespace) -> Lowered:
     """What a graph is lowered to, as it stands. Raises LoweringError if gradients are left in it."""
-    from graphc.build import multiplies_bfloat16  # Only `run` generates code.
     from graphc.lower import lower  # Only `lower` and `run` lower.
+    from graphc.steps.build import multiplies_bfloat16  # Only `run` generates code.
 
     left = next((n for n in graph if n.op.name in REQUESTS), None)
     if left is not None:
@@ -109,7 +109,7 @@ def _lowered(graph: Graph, args: Namespace) -> Lowered:
 
 def run(args: Namespace) -> int:
     """Compile a graph as it stands, run it once, and print or write its results and the new values of its parameters."""
-    from graphc.build import build  # Only `run` generates code.
+    from graphc.steps.build import build  # Only `run` generates code.
 
     graph = read(args.script)
     given = inputs_of(graph, arrays_of(args.inputs))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphc.cli.looking import emit, width
+from graphc.cli.show_commands import emit, width
 from graphc.cli.targets import Target, target
 from graphc.inspect import plainjson
 from graphc.inspect.memory import memory_json, memory_text

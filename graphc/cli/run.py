@@ -7,11 +7,11 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from graphc.codes import PYTHON_ALONE
 from graphc.collector import importing
 from graphc.errors import GraphcError
-from graphc.frames import clean
+from graphc.errors.codes import PYTHON_ALONE
 from graphc.scripts import TargetError, run_main
+from graphc.tracebacks import clean
 
 
 def run(args: Namespace) -> int:
@@ -67,7 +67,7 @@ def _settle() -> None:
     All of that stays to the end. The collector would walk it at the end twice: a fifth of the time of a short script.
     """
     with importing:
-        import graphc.calls  # Only scripts need the compiler.
+        import graphc.steps.calls  # Only scripts need the compiler.
         import graphc.train  # noqa: F401
 
     gc.freeze()

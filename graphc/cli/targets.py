@@ -18,10 +18,10 @@ from graphc.inspect.saved import saved_listing, saved_passes, saved_record
 from graphc.scripts import TargetError, attribute, user_code
 
 if TYPE_CHECKING:
-    from graphc.api import CompiledStep
-    from graphc.given import Array
     from graphc.inspect.document import Record
     from graphc.ir import Graph
+    from graphc.steps.compiled_step import CompiledStep
+    from graphc.steps.inputs import Array
 
 
 def is_source(target: str) -> bool:
@@ -105,13 +105,13 @@ def target(name: str, args: Namespace, *, inputs: bool = False) -> Target:
     found = targets(name, args, inputs=inputs)
     if len(found) == 1:
         return found[0]
-    from graphc.cli.running import trains  # What is on disk is read without the compiler.
+    from graphc.cli.script_runs import trains  # What is on disk is read without the compiler.
 
     return next((t for t in found if t.step is not None and trains(t.step)), found[-1])
 
 
 def _of_script(name: str, args: Namespace, inputs: bool) -> list[Target]:
-    from graphc.cli.running import run_script  # What is on disk is read without the compiler.
+    from graphc.cli.script_runs import run_script  # What is on disk is read without the compiler.
 
     number = getattr(args, "step", None)
     seen = run_script(
@@ -142,8 +142,8 @@ def compiled(target: str) -> tuple[CompiledStep, tuple[Any, ...] | None]:
     file, _, attr = target.rpartition(":")
     found = attribute(file, attr)
     # Only a FILE.py:ATTR is compiled.
-    from graphc.api import CompiledStep
-    from graphc.compiling import compile
+    from graphc.steps.compile import compile
+    from graphc.steps.compiled_step import CompiledStep
 
     if not isinstance(found, CompiledStep) and callable(found):
         with user_code(f"{target} failed"):

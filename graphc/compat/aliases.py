@@ -14,7 +14,7 @@ from typing import Any
 
 from graphc import nn
 from graphc.errors import printable
-from graphc.suggest import imports_from
+from graphc.errors.suggestions import imports_from
 
 _STEPS = ("MFTrainOneStepCell",)
 _SCALES = ("AdaptiveLossScaleUpdateCell",)

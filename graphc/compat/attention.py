@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc import mint, ops
-from graphc.arguments import only
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.mint.nn.functional import pad as pad_ext
 from graphc.nn.layer.attention import added
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 __all__ = [
     "_check_attn_mask_shape", "_check_kpm_shape", "_check_qkv_shape", "_in_projection", "_in_projection_packed", "_inner_dropout",

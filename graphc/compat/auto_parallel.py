@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc import parallel
-from graphc.arguments import no_effect, only
 from graphc.compat.checkparam import check_string
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn.cell.cell import Cell
+from graphc.validation.unused_arguments import no_effect, only
 
 _MODES = ("semi_auto", "sharding_propagation", "recursive_programming")
 _ONE = "there is one process"

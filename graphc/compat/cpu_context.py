@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphc.arguments import no_effect
 from graphc.compat import checkparam, devices
+from graphc.validation.unused_arguments import no_effect
 
 
 def is_available() -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.checks import one_of
 from graphc.compat.toplevel import empty_cache as empty_cache
 from graphc.compat.toplevel import set_cpu_affinity as set_cpu_affinity
 from graphc.compat.toplevel import set_memory as set_memory
 from graphc.compat.toplevel import synchronize as synchronize
 from graphc.errors import ArgumentValueError, user_loc
+from graphc.validation.checks import one_of
 
 _TARGETS = ("CPU", "GPU", "Ascend")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphc.api import CompiledStep
-from graphc.compiling import compile
 from graphc.nn.cell.cell import Cell
+from graphc.steps.compile import compile
+from graphc.steps.compiled_step import CompiledStep
 
 
 class _CellGraphExecutor:

@@ -12,8 +12,8 @@ from graphc import mint, ops
 from graphc import numpy as mnp
 from graphc.compat.extended import put
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.failures import doors
-from graphc.ops.functional.placing import masked_scatter
+from graphc.internal_errors import doors
+from graphc.ops.functional.element_updates import masked_scatter
 from graphc.ops.primitives import AdaptiveMaxPool2DGrad, SoftShrinkGrad
 from graphc.ops.tensor.autocast import mark
 from graphc.ops.tensor.tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.instead import instead
+from graphc.errors.unsupported import instead
 
 
 class _Lacking:

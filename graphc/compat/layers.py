@@ -8,7 +8,7 @@ from graphc import ops
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor, as_tensor
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 
 class CosineSimilarity(Cell):

@@ -38,7 +38,7 @@ from graphc.ops.communication.tensors import (
     reduce_scatter_tensor_uneven,
     scatter_tensor,
 )
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 __all__ = [
     "P2POp", "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_gather_object", "all_reduce",

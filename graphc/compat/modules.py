@@ -59,8 +59,8 @@ def installed() -> bool:
 
 def install() -> None:
     """Let `import mindspore` mean graphc in this process, and the modules of `aliases.ALIASES` what graphc has of MindFormers,
-    unless that is installed. Until a mode is set, Cells that only Python can run are run by it, with a warning (`graphc.left`).
-    RuntimeError if MindSpore itself has been imported.
+    unless that is installed. Until a mode is set, Cells that only Python can run are run by it, with a warning
+    (`graphc.steps.python_fallback`). RuntimeError if MindSpore itself has been imported.
     """
     global _finder
     if _finder is not None:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphc import ops
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.ops import primitives
 from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.seed import get_seed, times_set
 from graphc.ops.tensor.tree import map_tensors
+from graphc.validation.checks import exact_int
 
 #: What stands for a global seed of 0, how far an op's seed moves with a call, and what seeds stay below (MindSpore).
 _DEFAULT_SEED, _STEP, _MOST = 87654321, 3528531795 ^ 3449720151, 2**31 - 1

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import only
 from graphc.checkpoint import into_net
 from graphc.checkpoint.saving import save_checkpoint
 from graphc.errors import CheckpointError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array
+from graphc.validation.unused_arguments import only
 
 
 def set_cur_net(net: Any) -> None:

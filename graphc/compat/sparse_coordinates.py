@@ -14,7 +14,6 @@ import numpy as np
 from graphc import ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import floor_div
-from graphc.ops.functional.distinct import Runs
 from graphc.ops.functional.dynamic import known_values, places_of
 from graphc.ops.functional.elementwise import floor_mod
 from graphc.ops.functional.index import scattered
@@ -24,6 +23,7 @@ from graphc.ops.functional.shapes import whole_numbers
 from graphc.ops.functional.slicing import rows_at
 from graphc.ops.functional.sorting import sorting_places
 from graphc.ops.functional.sparse_parts import coo_product, in_order, summed
+from graphc.ops.functional.unique import Runs
 from graphc.ops.primitives.pull import numbers
 from graphc.ops.tensor.primitive import declare
 from graphc.ops.tensor.tensor import Tensor

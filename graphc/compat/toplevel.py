@@ -11,11 +11,10 @@ from typing import Any
 
 from graphc import context as _context
 from graphc import parallel
-from graphc.arguments import no_effect, only
-from graphc.checks import one_of
 from graphc.compat.log import get_level as get_level
 from graphc.compat.log import get_log_config as get_log_config
 from graphc.errors import ArgumentValueError, user_loc
+from graphc.errors.suggestions import nearest, question
 from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.attributes import from_numpy as from_numpy
@@ -25,10 +24,11 @@ from graphc.ops.functional.sparse import COOTensor as COOTensor
 from graphc.ops.functional.sparse import CSRTensor as CSRTensor
 from graphc.ops.functional.sparse import SparseTensor as SparseTensor
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
-from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.row_tensor import RowTensor
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tensor import tensor as tensor
-from graphc.suggest import nearest, question
+from graphc.validation.checks import one_of
+from graphc.validation.unused_arguments import no_effect, only
 
 GRAPH_MODE, PYNATIVE_MODE = _context.GRAPH_MODE, _context.PYNATIVE_MODE
 STRICT, COMPATIBLE, LAX = 0, 1, 2

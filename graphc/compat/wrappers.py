@@ -8,7 +8,7 @@ from graphc import ops
 from graphc.nn.cell.cell import Cell
 from graphc.nn.layer.combined import TimeDistributed
 from graphc.ops.primitives import FloatStatus
-from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.row_tensor import RowTensor
 from graphc.ops.tensor.tensor import Tensor
 
 

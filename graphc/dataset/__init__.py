@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from graphc.dataset import config as config
 from graphc.dataset.digits import Digits, load_digits
-from graphc.frames import clean
-from graphc.signatures import accept, accepting
-from graphc.suggest import no_member
+from graphc.errors.suggestions import no_member
+from graphc.tracebacks import clean
+from graphc.validation.signatures import accept, accepting
 
 if TYPE_CHECKING:
     from graphc.dataset import audio as audio

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import no_effect
 from graphc.errors import ArgumentTypeError, ArgumentValueError, KindError, user_loc
+from graphc.validation.unused_arguments import no_effect
 
 INT32_MAX, INT64_MAX = 2**31 - 1, 2**63 - 1
 

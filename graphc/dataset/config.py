@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import no_effect, only
-from graphc.checks import exact_int
 from graphc.dataset.checks import INT32_MAX, integer, truth
 from graphc.dataset.debug import DebugHook, PrintMetaDataHook
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.tensor import seed as global_seed
-from graphc.signatures import accept
+from graphc.validation.checks import exact_int
+from graphc.validation.signatures import accept
+from graphc.validation.unused_arguments import no_effect, only
 
 #: MindSpore's default, which means: draw a new seed for each iterator.
 UNSET = 5489

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphc.checks import integer
 from graphc.errors import ArgumentValueError, user_loc
+from graphc.validation.checks import integer
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import BinaryIO
 
-from graphc.checks import string
 from graphc.dataset.checks import integer
 from graphc.errors import DataError, user_loc
+from graphc.validation.checks import string
 
 
 class LineReader:

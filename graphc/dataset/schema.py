@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import string
 from graphc.dataset.checks import LateError, integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, GraphcError, KindError, user_loc
 from graphc.ops.tensor.dtype import to_name
-from graphc.signatures import Plain
+from graphc.validation.checks import string
+from graphc.validation.signatures import Plain
 
 
 def numpy_dtype(owner: str, given: Any) -> np.dtype[Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, user_loc
+from graphc.validation.unused_arguments import refusal
 
 
 class Shuffle(StrEnum):

@@ -8,13 +8,13 @@ from typing import Any
 from graphc import dispatch, passes
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.exports.onnx_file import write
-from graphc.frames import clean
 from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.inputs import as_inputs
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tree import flatten
 from graphc.trace import trace
+from graphc.tracebacks import clean
 
 #: Formats of MindSpore's that are files for its own runtime.
 _OTHERS = ("MINDIR", "AIR", "GEIR")

@@ -11,9 +11,9 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.exports.function import checked, inference_graph, onnx_path
 from graphc.exports.onnx_file import write
 from graphc.exports.onnx_model.model import Names
-from graphc.frames import clean
 from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
+from graphc.tracebacks import clean
 
 __all__ = ["export"]
 

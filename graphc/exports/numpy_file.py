@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.api import CompiledStep
 from graphc.inspect.numpy_step import write_numpy
+from graphc.steps.compiled_step import CompiledStep
 
 
 def to_numpy(step: CompiledStep, path: str | Path, *inputs: Any) -> list[Path]:

@@ -20,7 +20,7 @@ from graphc.ir import Graph
 from graphc.lower import Lowered
 from graphc.ops.functional.printing import PrintLog
 from graphc.ops.tensor.parameter import Parameter
-from graphc.passes.uniform import is_collective
+from graphc.passes.replicated import is_collective
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import is_custom
 from graphc_codegen.shared_object.library import Array, Exported, identifier, link

@@ -18,7 +18,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction, GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import TRANSFORMS
 from graphc.ops.tensor.primitive import Primitive
-from graphc.trace.mentioned import is_users_file
+from graphc.trace.conversion.code_names import is_users_file
 
 #: Bases that add nothing to what an object is: its attributes say it all.
 _NEUTRAL = (object, abc.ABC, typing.Generic, typing.Protocol)
@@ -68,7 +68,7 @@ def _read(cls: type) -> Kind:
     users = tuple(c for c in cls.__mro__ if is_users_class(c))
     others = [c for c in cls.__mro__ if c not in users and c not in _NEUTRAL and c not in _MACHINERY]
     functions = [v for c in others for v in vars(c).values() if isinstance(v, FunctionType)]
-    # With what stands inside: a constructor of graphc's is one around it, see `graphc.signatures.constructor`.
+    # With what stands inside: a constructor of graphc's is one around it, see `graphc.validation.signatures.constructor`.
     read = [mentions(f.__code__) for v in functions for f in {v, inspect.unwrap(v)}]
     return Kind(
         users,

@@ -35,9 +35,9 @@ from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten
-from graphc.trace import attributes, held
-from graphc.trace.containers import is_container
-from graphc.trace.mentioned import is_users, is_users_file
+from graphc.trace.conversion.code_names import is_users, is_users_file
+from graphc.trace.mutation import attributes, cell_state
+from graphc.trace.mutation.containers import is_container
 
 #: Attributes of a Cell that its class does not read, or that have a place of their own.
 _INTERNAL = frozenset(
@@ -283,8 +283,8 @@ class Walk:
             return self._token(value, label)
         parts = [self._token(x, label) if isinstance(x, Parameter) else x.tensor_type for x in leaves]
         if is_container(value):  # Which may be changed past its Cell.
-            self.watch.outcome(held.kind_of, value)
-        return ("kind", *parts, held.form(structure, lambda x: self._token(x, label)))
+            self.watch.outcome(cell_state.kind_of, value)
+        return ("kind", *parts, cell_state.form(structure, lambda x: self._token(x, label)))
 
     def _function(self, function: FunctionType) -> None:
         code, users = function.__code__, is_users(function)

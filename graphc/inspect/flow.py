@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphc.errors import ArgumentValueError
+from graphc.errors.suggestions import nearest, question
 from graphc.grammar import REGIONS, quoted
 from graphc.inspect.listing import Line, Listing, backwards, edges, reached, short_dtype, shortest, type_bytes
-from graphc.suggest import nearest, question
 
 if TYPE_CHECKING:
     from graphc.ir import Graph, Node, Value

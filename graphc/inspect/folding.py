@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from graphc.errors import ArgumentValueError
+from graphc.errors.suggestions import nearest, question
 from graphc.inspect.flow import captures
 from graphc.ir import REGIONS, Graph, Node, walk
-from graphc.suggest import nearest, question
 
 #: So many boxes are drawn when no depth is asked for.
 MOST = 60

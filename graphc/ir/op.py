@@ -16,9 +16,9 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError
+from graphc.errors.suggestions import nearest, question
 from graphc.ir.lowering import Binary, CallBuilder, Operand, ScalarRule, Ternary, Unary, WithAttributes
 from graphc.ir.types import TensorType
-from graphc.suggest import nearest, question
 
 if TYPE_CHECKING:
     from graphc.ir.builder import Gradient

@@ -14,7 +14,7 @@ from graphc.ir.lowering import CallBuilder, Geometry, Handle, Operand, ScalarRul
 from graphc.ir.op import Kernel as KernelLowering
 from graphc.ir.op import Reduce, Scalar, Strided
 from graphc.ir.types import HALVES, Array, contiguous_strides
-from graphc.lower import precision, products
+from graphc.lower import packing, precision
 from graphc.lower.buffers import Buffers, Constants
 from graphc.lower.convolution import calls as convolution
 from graphc.lower.expression import Expression
@@ -124,7 +124,7 @@ class Calls:
     def _widens_scalars(self, kernel: NamedKernel, given: Sequence[Operand]) -> bool:
         """Whether the first operand is made float32 before the call."""
         dtypes = tuple(self._stored(x) for x in given[:2])
-        return products.widens_scalars(kernel, given[0], dtypes, self.buffers.bfloat16())
+        return packing.widens_scalars(kernel, given[0], dtypes, self.buffers.bfloat16())
 
     def _stored(self, x: Operand) -> str:
         """The dtype of an operand's elements in memory: halves, where a kernel in float32 sees floats."""

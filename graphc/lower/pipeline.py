@@ -9,22 +9,22 @@ from dataclasses import dataclass
 
 from graphc.debug import switches
 from graphc.errors import VerifyError
-from graphc.failures import failing
+from graphc.internal_errors import failing
 from graphc.lower.buffers import Buffers
 from graphc.lower.causal import mark_causal
 from graphc.lower.chains import chain_loops
 from graphc.lower.check import check
 from graphc.lower.epilogue import absorb_loops
+from graphc.lower.horizontal_fusion import join_calls
 from graphc.lower.listing import listing
 from graphc.lower.overflow import watch_overflow
-from graphc.lower.packed import pack_factors
-from graphc.lower.places import place_buffers
+from graphc.lower.packing import copy_panels
+from graphc.lower.placement import place_buffers
 from graphc.lower.pooling import pool_convolutions
-from graphc.lower.products import copy_panels
+from graphc.lower.prepacking import pack_factors
 from graphc.lower.progress import keep_moving
 from graphc.lower.rewrite import Context, Layout, Rewrite, Statements
 from graphc.lower.rounding import round_factors
-from graphc.lower.sets import join_calls
 from graphc.lower.threads import share_calls
 
 REWRITES: tuple[Rewrite, ...] = (

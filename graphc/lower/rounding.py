@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from graphc.lower.buffers import Buffers
-from graphc.lower.products import reads_rounded
+from graphc.lower.packing import reads_rounded
 from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import operands, params_of, touched, uses, with_blocks, without_half
 from graphc_codegen.program import Call, LoopKernel, NamedKernel

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from graphc.lower.cost import Cost, nanoseconds
 from graphc.lower.rewrite import Context, Layout, Statements
-from graphc.lower.shares import Plan, best_plan
 from graphc.lower.statements import calls, operands, params_of
+from graphc.lower.thread_plan import Plan, best_plan
 from graphc_codegen.program import (
     ITEMSIZE,
     Call,

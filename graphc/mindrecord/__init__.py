@@ -12,9 +12,9 @@ from enum import IntEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphc.frames import clean
-from graphc.signatures import accepting
-from graphc.suggest import no_member
+from graphc.errors.suggestions import no_member
+from graphc.tracebacks import clean
+from graphc.validation.signatures import accepting
 
 if TYPE_CHECKING:
     from graphc.mindrecord.converters.cifar import Cifar10ToMR, Cifar100ToMR

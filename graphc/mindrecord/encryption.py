@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphc.arguments import only
+from graphc.validation.unused_arguments import only
 
 
 def set_enc_key(enc_key: str | None) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import string
 from graphc.dataset.checks import integer, names
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 from graphc.mindrecord.packing import Row
 from graphc.mindrecord.reading import RecordSet
+from graphc.validation.checks import string
 
 #: Rows that are read at a time.
 _ROWS = 128

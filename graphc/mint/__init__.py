@@ -1,6 +1,6 @@
 """Functions with the names, arguments and defaults of torch (MindSpore: mindspore.mint), over those of graphc.ops."""
 
-from graphc.failures import doors
+from graphc.internal_errors import doors
 from graphc.mint import linalg, nn, optim, special
 from graphc.mint.batch_norms import *
 from graphc.mint.batch_norms import __all__ as _batch_norms

@@ -7,7 +7,6 @@ from functools import wraps
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops import (
@@ -80,6 +79,7 @@ from graphc.ops import (
 from graphc.ops.functional.arithmetic import added, subtract
 from graphc.ops.functional.core import Operand, as_float
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 clip, fix = clamp, trunc
 eq, ne, gt, ge, lt, le = ops.equal, not_equal, greater, greater_equal, less, less_equal

@@ -9,7 +9,7 @@ from graphc.experimental.optim import SGD as _SGD
 from graphc.experimental.optim import AdamW as _AdamW
 from graphc.experimental.optim.optimizer import Stepping
 from graphc.ops.tensor.tensor import Tensor
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 
 class AdamW(_AdamW):

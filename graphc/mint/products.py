@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only, refusal
 from graphc.ops import addmm, dot, einsum, inverse, mm
 from graphc.ops.functional.core import Axis, Operand
-from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.index import write
 from graphc.ops.functional.norms import only_floats
+from graphc.ops.functional.operand_checks import require_rank
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only, refusal
 
 #: How torch may compute distances: graphc takes differences, the exact way, whatever is asked for.
 _MODES = "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Extents, Ints, Operand
 from graphc.ops.functional.random import integers_from, normal_from, uniform_from
@@ -16,6 +14,8 @@ from graphc.ops.functional.shapes import as_shape
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.generator import stream
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import exact_int
+from graphc.validation.unused_arguments import only
 
 
 def _size(owner: str, size: tuple[Any, ...]) -> tuple[int, ...]:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import eye, hstack, masked_select, ravel, t, tril, triu
 from graphc.ops.functional.core import Axis, Ints, Number, Operand, Real, Shape
-from graphc.ops.functional.distinct import unique_sorted
-from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.index import added_at
+from graphc.ops.functional.operand_checks import require_rank
+from graphc.ops.functional.unique import unique_sorted
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 # ---- making
 

@@ -1,6 +1,6 @@
 """Functions of each element by the names of torch.special (MindSpore: mindspore.mint.special)."""
 
-from graphc.failures import doors
+from graphc.internal_errors import doors
 from graphc.mint.elementwise import erfc, exp2, expm1, log1p, round, sinc
 from graphc.mint.nn.functional import log_softmax
 

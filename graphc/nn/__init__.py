@@ -6,7 +6,7 @@ Each is an ordinary Cell over `graphc.ops`. Initial values of parameters are in 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphc.frames import clean
+from graphc.errors.suggestions import no_member
 from graphc.nn import cell, initializer, layer, loss, optim, rates, train
 from graphc.nn.cell import *
 from graphc.nn.layer import *
@@ -15,8 +15,8 @@ from graphc.nn.optim import *
 from graphc.nn.rates import *
 from graphc.nn.train import *
 from graphc.nn.train.accumulate import MicroBatch as _MicroBatch  # noqa: F401, the name that wrappers import
-from graphc.signatures import accept
-from graphc.suggest import no_member
+from graphc.tracebacks import clean
+from graphc.validation.signatures import accept
 
 #: Names of graphc.nn.metrics, which is imported when one is first asked for: most programs that start measure nothing yet.
 _METRICS = (

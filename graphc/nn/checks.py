@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from graphc import checks
-from graphc.checks import boolean, is_int, wrong_type, wrong_value
 from graphc.errors import ArgumentTypeError, ArgumentValueError, CountError, KindError, user_loc
+from graphc.errors.suggestions import nearest, question
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
-from graphc.suggest import nearest, question
+from graphc.validation import checks
+from graphc.validation.checks import boolean, is_int, wrong_type, wrong_value
 
 __all__ = [
     "boolean",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from graphc.failures import doors
-from graphc.frames import clean
+from graphc.errors.suggestions import no_member
+from graphc.internal_errors import doors
 from graphc.numpy import fft as fft
 from graphc.numpy.calculus import *
 from graphc.numpy.choosing import *
@@ -26,7 +26,7 @@ from graphc.numpy.random import *
 from graphc.numpy.reductions import *
 from graphc.numpy.shapes import *
 from graphc.ops.tensor.dtype import BY_NAME
-from graphc.suggest import no_member
+from graphc.tracebacks import clean
 
 pi, e, inf, nan, newaxis = 3.141592653589793, 2.718281828459045, float("inf"), float("nan"), None
 PINF, NINF = inf, -inf

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.arguments import only
-from graphc.checks import one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir.types import COMPLEX, FLOATS
 from graphc.numpy.convert import common, count, promoted, tensor, tensors
@@ -19,6 +17,8 @@ from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Axis, Operand, cast_to
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import one_of
+from graphc.validation.unused_arguments import only
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:

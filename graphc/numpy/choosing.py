@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.arguments import only
-from graphc.checks import one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.numpy.convert import promoted, sizes, tensor, tensors
 from graphc.numpy.elementwise import maximum, minimum
@@ -20,6 +18,8 @@ from graphc.numpy.shapes import broadcast_arrays, stack
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Extents, Ints, cast_to
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import one_of
+from graphc.validation.unused_arguments import only
 
 # ---- by conditions
 

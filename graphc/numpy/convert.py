@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
 from graphc.ops.functional.core import cast_to, number
 from graphc.ops.tensor.dtype import promote, to_name
 from graphc.ops.tensor.tensor import Tensor, to_array
+from graphc.validation.checks import integer
 
 _WIDE = {"float64": "float32", "int64": "int32"}
 _PYTHON = {int: "int32", float: "float32", bool: "bool"}

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.checks import boolean, integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.numpy.convert import common, count, name_of, result, sizes, tensor, tensors
 from graphc.numpy.shapes import broadcast_arrays
@@ -16,6 +15,7 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Extents, Real, cast_to
 from graphc.ops.tensor.dtype import BY_NAME, DType
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import boolean, integer
 
 FLOAT, INT = BY_NAME["float32"], BY_NAME["int32"]
 

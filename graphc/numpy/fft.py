@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphc import ops
-from graphc.failures import doors
+from graphc.internal_errors import doors
 from graphc.ops.tensor.tensor import Tensor
 
 Sizes = int | Sequence[int] | None

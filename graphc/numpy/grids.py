@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.checks import boolean, integer, one_of
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.numpy.convert import count, tensor
 from graphc.numpy.creation import INT, arange, linspace
 from graphc.numpy.shapes import stack
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import boolean, integer, one_of
 
 # ---- grids
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.checks import integer, one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.numpy.convert import count, tensor, tensors
 from graphc.numpy.creation import linspace
@@ -16,6 +15,7 @@ from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.index import scattered
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import integer, one_of
 
 # ---- places in order
 

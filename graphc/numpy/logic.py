@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.checks import boolean
 from graphc.numpy.convert import promoted, tensor, tensors
 from graphc.numpy.elementwise import equal
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.functional.core import Axis, Operand, cast_to
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import boolean
 
 
 def isclose(a: Any, b: Any, rtol: Operand = 1e-05, atol: Operand = 1e-08, equal_nan: bool = False) -> Tensor:

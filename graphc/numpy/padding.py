@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.arguments import refusal
-from graphc.checks import one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.numpy.choosing import apply_along_axis
 from graphc.numpy.convert import tensor
@@ -19,6 +17,8 @@ from graphc.numpy.shapes import concatenate, tile
 from graphc.ops.functional.core import Extents, cast_to
 from graphc.ops.functional.padding import continued
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import one_of
+from graphc.validation.unused_arguments import refusal
 
 Pairs = tuple[tuple[Any, Any], ...]
 

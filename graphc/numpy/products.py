@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.numpy.convert import count, promoted, result, tensor, tensors
 from graphc.numpy.creation import diag
@@ -16,6 +15,7 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Axis, cast_to
 from graphc.ops.functional.products import matmul as _matmul
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import boolean
 
 
 def _pair(owner: str, a: Any, b: Any) -> tuple[Tensor, ...]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.numpy.convert import name_of, sizes
 from graphc.numpy.creation import FLOAT, INT
 from graphc.ops.functional.core import Extents
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import integer
 
 
 def rand(*shape: Any, dtype: Any = FLOAT) -> Tensor:

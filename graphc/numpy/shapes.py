@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphc import ops
-from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.numpy.convert import promoted, tensor, tensors
 from graphc.ops.declared.rules import broadcast_shapes, normalize_axes
@@ -16,6 +15,7 @@ from graphc.ops.functional.core import Axis, Ints
 from graphc.ops.functional.joining import repeat_interleave
 from graphc.ops.functional.shapes import whole_numbers
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import integer
 
 # ---- one tensor
 

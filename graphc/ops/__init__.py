@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphc.frames import clean
+from graphc.errors.suggestions import no_member
 from graphc.ops import communication, functional, gradients, primitives
 from graphc.ops import declared as declared
 from graphc.ops.communication import *
@@ -14,11 +14,11 @@ from graphc.ops.primitives import *
 from graphc.ops.tensor.mutable import mutable as mutable
 from graphc.ops.tensor.parameter import Parameter as Parameter
 from graphc.ops.tensor.parameter import ParameterTuple as ParameterTuple
-from graphc.ops.tensor.rows import RowTensor as RowTensor
+from graphc.ops.tensor.row_tensor import RowTensor as RowTensor
 from graphc.ops.tensor.tensor import Tensor as Tensor
 from graphc.ops.user_kernels import custom as custom
-from graphc.signatures import accept
-from graphc.suggest import no_member
+from graphc.tracebacks import clean
+from graphc.validation.signatures import accept
 
 if not TYPE_CHECKING:
     _OWN = ("Parameter", "ParameterTuple", "RowTensor", "Tensor", "custom", "mutable")

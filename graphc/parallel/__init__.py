@@ -43,7 +43,7 @@ from graphc.parallel.settings import (  # noqa: F401, training cells written for
     reset_auto_parallel_context,
     set_auto_parallel_context,
 )
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 __all__ = [
     "HCCL_WORLD_COMM_GROUP",

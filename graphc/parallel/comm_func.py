@@ -15,7 +15,7 @@ from graphc.ops.functional.collective import ReduceOp
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Tensor
 from graphc.processes import WORLD
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 __all__ = [
     "CommHandle", "P2POp", "all_gather_into_tensor", "all_reduce", "all_to_all_single_with_output_shape", "all_to_all_v_c",

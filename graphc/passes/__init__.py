@@ -6,11 +6,10 @@ Not here: what is true of kernels, buffers and threads only, which is for the re
 from graphc.passes.attention import fuse_attention
 from graphc.passes.autodiff import autodiff
 from graphc.passes.buckets import bucket_reductions
+from graphc.passes.by_name import find, up_to
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.complex_parts import split_complex
-from graphc.passes.entropy import fuse_cross_entropy
-from graphc.passes.named import find, up_to
-from graphc.passes.order import order_writes
+from graphc.passes.cross_entropy import fuse_cross_entropy
 from graphc.passes.pipeline import (
     PIPELINE,
     REASSOCIATING,
@@ -26,6 +25,7 @@ from graphc.passes.pooling import pool_before_relu
 from graphc.passes.scans import keep_turns, roll_loops, split_scans
 from graphc.passes.scatter import scatter_reductions
 from graphc.passes.stages import cut_stages, order_stages
+from graphc.passes.write_order import order_writes
 
 __all__ = [
     "PIPELINE",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from graphc.ir import Graph, Node
 from graphc.passes import forward_mode, reverse_mode, vectorize
-from graphc.passes.places import Places, Topological
+from graphc.passes.node_places import Places, Topological
 from graphc.passes.tools import in_subgraphs
 
 _EXPAND: dict[str, Callable[[Graph, Node, Places], None]] = {

@@ -7,8 +7,7 @@ from typing import Any
 
 from graphc.context import is_data_parallel, parallel_settings
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
-from graphc.passes.tools import in_subgraphs
-from graphc.passes.uniform import (
+from graphc.passes.replicated import (
     BETWEEN_DATA,
     BETWEEN_PARTS,
     COLLECTIVES,
@@ -18,7 +17,8 @@ from graphc.passes.uniform import (
     is_between_stages,
     is_collective,
 )
-from graphc.passes.windows import place_in_windows
+from graphc.passes.shared_memory import place_in_windows
+from graphc.passes.tools import in_subgraphs
 from graphc.processes import part_length
 
 #: What a bucket holds at least, unless the setting all_reduce_fusion_config says where buckets end. A message costs some tens of

@@ -8,8 +8,8 @@ from typing import Any
 from graphc.ir import Data, Graph, Node, Value
 from graphc.ir.types import HALVES
 from graphc.ops.declared import reference
-from graphc.passes.carried import narrow_loops
 from graphc.passes.tools import in_subgraphs
+from graphc.passes.unread_carries import narrow_loops
 
 #: Results of more elements are not computed at compile time, nor such as are larger than their operands.
 FOLD_LIMIT = 256

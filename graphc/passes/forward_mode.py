@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from graphc.ir import Builder, Graph, Node, NodeView, Origin, Value
 from graphc.ir.op import NoGrad
-from graphc.passes.places import Places
+from graphc.passes.node_places import Places
 from graphc.passes.reverse_mode import accumulate, between, gradients_of, node_gradient
 
 

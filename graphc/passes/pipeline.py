@@ -13,7 +13,7 @@ import numpy as np
 
 from graphc.debug import switches
 from graphc.errors import ArgumentTypeError, VerifyError, user_loc
-from graphc.failures import failing
+from graphc.internal_errors import failing
 from graphc.ir import Graph, Replaced, verify
 from graphc.ops.declared import reference
 from graphc.ops.declared.transforms import REQUESTS
@@ -22,12 +22,12 @@ from graphc.passes.autodiff import autodiff
 from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.complex_parts import split_complex
-from graphc.passes.entropy import fuse_cross_entropy
-from graphc.passes.order import order_writes
+from graphc.passes.cross_entropy import fuse_cross_entropy
 from graphc.passes.pooling import pool_before_relu
 from graphc.passes.scans import keep_turns, roll_loops, split_scans
 from graphc.passes.scatter import scatter_reductions
 from graphc.passes.stages import cut_stages, is_staged, order_stages
+from graphc.passes.write_order import order_writes
 
 Pass = Callable[[Graph], Graph]
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from graphc.errors import GradientError
 from graphc.ir import Builder, Graph, Node, NodeView, Origin, Value
 from graphc.ir.op import NoGrad
-from graphc.passes.places import Places
+from graphc.passes.node_places import Places
 
 
 def expand(graph: Graph, grad: Node, place: Places) -> None:

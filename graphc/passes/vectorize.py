@@ -15,7 +15,7 @@ from graphc.errors import InternalError
 from graphc.ir import Builder, Graph, Node, Origin, Value
 from graphc.ir.builder import fresh
 from graphc.ops.declared.batching import Mapped, rule_of
-from graphc.passes.places import Places
+from graphc.passes.node_places import Places
 
 
 def expand(graph: Graph, vmap: Node, _: Places) -> None:

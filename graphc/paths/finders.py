@@ -8,8 +8,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from graphc import suggest
-from graphc.errors import printable
+from graphc.errors import printable, suggestions
 from graphc.paths.lookup import Shadow, complete, elsewhere, left_out
 from graphc.paths.table import MODULES, is_module, mindspore_name
 
@@ -85,4 +84,4 @@ def install() -> None:
         complete(sys.modules[name])
     sys.meta_path.insert(0, _Completer())
     sys.meta_path.append(_Finder())
-    suggest.member_of = elsewhere
+    suggestions.member_of = elsewhere

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from graphc import suggest
-from graphc.errors import TraceAttributeError, printable, user_loc
-from graphc.frames import clean
-from graphc.instead import instead
+from graphc.errors import TraceAttributeError, printable, suggestions, user_loc
+from graphc.errors.suggestions import HABITS, imports_from, nearest
+from graphc.errors.unsupported import instead
 from graphc.paths.imported import ALIASES, COMMON, is_file
 from graphc.paths.table import MODULES, is_module, mindspore_name
-from graphc.signatures import wrappers
-from graphc.suggest import HABITS, imports_from, nearest
+from graphc.tracebacks import clean
+from graphc.validation.signatures import wrappers
 
 
 class Shadow(ModuleType):
@@ -26,10 +25,10 @@ class Shadow(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if is_module(f"{self.__name__}.{name}"):
-            return suggest.provider(f"{self.__name__}.{name}")
+            return suggestions.provider(f"{self.__name__}.{name}")
         key = mindspore_name(self.__name__)
         inside = is_file(key)
-        for provider in [*providers(key), *(map(suggest.provider, COMMON) if inside else ())]:
+        for provider in [*providers(key), *(map(suggestions.provider, COMMON) if inside else ())]:
             # A module that a package of graphc's has stands for nothing in a file.
             if exports(provider, name) and not (inside and isinstance(getattr(provider, name), ModuleType)):
                 value = _as_users_know(getattr(provider, name))
@@ -37,7 +36,7 @@ class Shadow(ModuleType):
                 return value
         if name in ALIASES and inside:
             root = self.__name__.partition(".")[0]
-            return suggest.provider(root + ALIASES[name].removeprefix("mindspore"))
+            return suggestions.provider(root + ALIASES[name].removeprefix("mindspore"))
         message = f"graphc has no {self.__name__}.{printable(name)}{_nearest(key, name)}"
         if name.startswith("__"):
             raise AttributeError(message)
@@ -62,7 +61,7 @@ def providers(name: str) -> list[ModuleType]:
     found = []
     for path in MODULES[name]:
         try:
-            found.append(suggest.provider(path))
+            found.append(suggestions.provider(path))
         except ModuleNotFoundError as error:
             if error.name is None or not path.startswith(error.name):
                 raise
@@ -74,7 +73,7 @@ def others_of(module: str) -> Callable[[str], Any]:
 
     def find(name: str) -> Any:
         try:
-            return suggest.no_member(module, name, vars(sys.modules[module]))
+            return suggestions.no_member(module, name, vars(sys.modules[module]))
         except (AttributeError, ImportError) as error:
             clean(error)
             raise
@@ -87,7 +86,7 @@ def elsewhere(path: str) -> Any:
     other names has; None if there is none.
     """
     if is_module(path):
-        return suggest.provider(path)
+        return suggestions.provider(path)
     module, _, name = path.rpartition(".")
     key = mindspore_name(module)
     if key == "mindspore" or key not in MODULES or name.startswith("_"):

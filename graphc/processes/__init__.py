@@ -4,11 +4,11 @@ MPI starts them (`mpiexec -n 4 python train.py`) and carries what they say, by m
 of it is imported. Everything else of graphc asks here.
 """
 
-from graphc.processes import moves
+from graphc.processes import transfers
 from graphc.processes.agreement import agree, anybody, gather, share_from_first
-from graphc.processes.cut import AxisCut, Cut, StageCut, part_length
 from graphc.processes.exchange import REDUCTIONS, exchange, other_message
 from graphc.processes.extrema import EXTREMA
+from graphc.processes.group_calls import Act, Talk, Work, require_fit
 from graphc.processes.groups import (
     DATA,
     MODEL,
@@ -26,9 +26,9 @@ from graphc.processes.groups import (
     size,
 )
 from graphc.processes.launch import is_launched, start
-from graphc.processes.talk import Act, Talk, Work, require_fit
-from graphc.processes.watch import count_steps
-from graphc.processes.windows import FOLDED, WINDOW_BYTES
+from graphc.processes.sharding import AxisCut, Cut, StageCut, part_length
+from graphc.processes.shared_memory import FOLDED, WINDOW_BYTES
+from graphc.processes.watchdog import count_steps
 from graphc.processes.world import require_membership, started, waiting
 
 __all__ = [
@@ -60,7 +60,6 @@ __all__ = [
     "is_launched",
     "known_to_steps",
     "local",
-    "moves",
     "other_message",
     "part_length",
     "rank",
@@ -70,5 +69,6 @@ __all__ = [
     "size",
     "start",
     "started",
+    "transfers",
     "waiting",
 ]

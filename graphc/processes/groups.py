@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from graphc.checks import string
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.processes.moves import is_expected
-from graphc.processes.talk import Talk
-from graphc.processes.windows import close_windows, windows_of
+from graphc.errors.suggestions import nearest, question
+from graphc.processes.group_calls import Talk
+from graphc.processes.shared_memory import close_windows, windows_of
+from graphc.processes.transfers import is_expected
 from graphc.processes.world import is_member, started, waiting
-from graphc.suggest import nearest, question
+from graphc.validation.checks import string
 from graphc_codegen.links import GROUPS, add_group, add_windows, remove_group
 
 WORLD = "hccl_world_group"
@@ -32,7 +32,7 @@ class Group:
 
     number        its place in the table of compiled steps (`graphc_codegen.links`)
     communicator  mpi4py's; None for a process that is alone
-    windows       where its processes' memory is that all of them read, see `graphc.processes.windows`; none
+    windows       where its processes' memory is that all of them read, see `graphc.processes.shared_memory`; none
     talk          the calls of its processes
     """
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from graphc.errors import MissingPackageError, user_loc
 from graphc.processes.exchange import exchange
-from graphc.processes.watch import watch
-from graphc.processes.windows import windows_of
+from graphc.processes.shared_memory import windows_of
+from graphc.processes.watchdog import watch
 from graphc.processes.world import World, joined, started
 from graphc_codegen.links import DATATYPES, FUNCTIONS, REDUCTIONS, connect
 

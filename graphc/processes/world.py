@@ -17,9 +17,9 @@ class World(NamedTuple):
     mpi          the module mpi4py.MPI
     everybody    the communicator of graphc's own messages between all processes: nobody else uses it
     steps        that of the group of all, for the collectives of steps and of eager calls
-    pulse        that of the watch, see `graphc.processes.watch`
-    talk         that of the group of all, for `graphc.processes.talk`
-    windows      where the memory is that all share, see `graphc.processes.windows`
+    pulse        that of the watch, see `graphc.processes.watchdog`
+    talk         that of the group of all, for `graphc.processes.group_calls`
+    windows      where the memory is that all share, see `graphc.processes.shared_memory`
     hosts        of each process the first one on its machine
     """
 

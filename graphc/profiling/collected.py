@@ -14,12 +14,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from graphc import timed
-from graphc.api import CompiledStep, watchers
 from graphc.files import write_atomic
 from graphc.profiling.measure import measure
 from graphc.profiling.report import chrome_trace
-from graphc.timed import Ran
+from graphc.steps import profile_hooks
+from graphc.steps.compiled_step import CompiledStep, watchers
+from graphc.steps.profile_hooks import Ran
 
 _logger = logging.getLogger("graphc")
 #: Runs of a step by which its kernels are measured, and how many steps are: each takes a build that counts its time.
@@ -42,14 +42,14 @@ class Collected:
     def start(self) -> None:
         """Collect from now on."""
         if not self.on:
-            timed.listeners.append(self.put)
+            profile_hooks.listeners.append(self.put)
             watchers.append(self.compiled)
             self.on = True
 
     def stop(self) -> None:
         """Collect no longer."""
         if self.on:
-            timed.listeners.remove(self.put)
+            profile_hooks.listeners.remove(self.put)
             watchers.remove(self.compiled)
             self.on = False
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from graphc.build import build, object_cache
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.inspect.document import CallTime, Profile, Slice
+from graphc.steps.build import build, object_cache
 from graphc_codegen.run.peak import measure_peak
 from graphc_codegen.thread_context import COUNTED
 
 if TYPE_CHECKING:
-    from graphc.api import CompiledStep
-    from graphc.given import Array
+    from graphc.steps.compiled_step import CompiledStep
+    from graphc.steps.inputs import Array
     from graphc_codegen import Bound
 
 #: Runs that are not timed, and the fewest and most that are, if it is not said: as many as fit into so many seconds.

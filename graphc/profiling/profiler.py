@@ -9,7 +9,6 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any, Self
 
-from graphc.arguments import no_effect, only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.profiling.collected import Collected, write
 from graphc.profiling.settings import (
@@ -22,6 +21,7 @@ from graphc.profiling.settings import (
     listed,
     mean_nothing,
 )
+from graphc.validation.unused_arguments import no_effect, only
 
 _logger = logging.getLogger("graphc")
 _RECORDED = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
-from graphc.arguments import no_effect, only
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.validation.checks import exact_int
+from graphc.validation.unused_arguments import no_effect, only
 
 
 class ProfilerLevel(Enum):

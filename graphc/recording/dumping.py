@@ -19,7 +19,7 @@ _dumped: dict[Path, int] = {}
 
 
 class Step(Protocol):
-    """What is written of a step: `graphc.api.CompiledStep`."""
+    """What is written of a step: `graphc.steps.compiled_step.CompiledStep`."""
 
     @property
     def graph(self) -> Graph: ...

@@ -14,7 +14,7 @@ from graphc.recording import schedule
 from graphc.recording.frames import Frames
 from graphc.recording.history import of_passes, of_rewrites, origins
 from graphc.recording.memory import buffer_rows, memory_of
-from graphc.recording.owners import gradient_owners, owners, weights
+from graphc.recording.parameter_owners import gradient_owners, owners, weights
 from graphc.trace.cells import CellCall
 from graphc_codegen.target import Target
 from graphc_codegen.text.render import version

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.core import cast_to
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import boolean
 
 REAL = ("int32", "int64", "float32", "float64")
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.arguments import only
-from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.failures import doors
+from graphc.internal_errors import doors
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.fourier import resized
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import integer
+from graphc.validation.unused_arguments import only
 
 _TAKEN = ("int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
 

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.arguments import only, refusal
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
-from graphc.failures import doors
+from graphc.internal_errors import doors
 from graphc.numpy.convert import promoted, tensors
 from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.elements import elements_at
@@ -25,6 +23,8 @@ from graphc.ops.functional.solve import of_parts
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.tensor import Tensor
 from graphc.scipy.checks import REAL, flags, same_dtype, square, system, tensor, whole
+from graphc.validation.checks import exact_int
+from graphc.validation.unused_arguments import only, refusal
 
 _INTEGERS = {"int8": "float32", "int16": "float32", "int32": "float32", "int64": "float64"}
 _TRANSPOSED = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}

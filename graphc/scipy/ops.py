@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.checks import boolean
 from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.core import call
 from graphc.ops.tensor.primitive import declare
@@ -13,6 +12,7 @@ from graphc.ops.tensor.tensor import Tensor
 from graphc.scipy.checks import tensor
 from graphc.scipy.linalg import factors, permutation, solve_triangular
 from graphc.scipy.optimize.assigning import linear_sum_assignment
+from graphc.validation.checks import boolean
 
 
 def _solve_triangular(a: Tensor, b: Tensor, lower: bool, unit_diagonal: bool, trans: str) -> Tensor:

@@ -8,11 +8,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from graphc.build import multiplies_bfloat16
 from graphc.debug import debug, second_cache
 from graphc.ir import Graph
 from graphc.lower import Lowered, cost, lower
 from graphc.ops.declared import reference
+from graphc.steps.build import multiplies_bfloat16
 from graphc.testing.lowered import races
 from graphc_codegen import compile_program
 

@@ -16,15 +16,16 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
-from graphc.trace import lasting, untrained
-from graphc.trace.attributes import Again, Attributes
 from graphc.trace.cells import CellCall, bound_arguments, own_signature
-from graphc.trace.counted import Counting
-from graphc.trace.held import Kept
-from graphc.trace.inplace import opened, refuse_leaks
-from graphc.trace.known import Told
-from graphc.trace.mentioned import definition
-from graphc.trace.sizes import measured
+from graphc.trace.conversion.code_names import definition
+from graphc.trace.dynamic.counted_places import Counting
+from graphc.trace.dynamic.known_values import Told
+from graphc.trace.dynamic.size_numbers import measured
+from graphc.trace.function_transforms import untrained
+from graphc.trace.mutation import outliving
+from graphc.trace.mutation.attributes import Again, Attributes
+from graphc.trace.mutation.cell_state import Kept
+from graphc.trace.mutation.inplace import opened, refuse_leaks
 from graphc.trace.standins import Joined
 from graphc.trace.tracer import Tracer
 
@@ -94,7 +95,7 @@ def _traced(
         else:
             symbols.append(tracer.wrap(node.outputs[0], x.is_number))
     args, kwargs = tracer.given = unflatten(structure, symbols)
-    containers = lasting.containers(bound_arguments(cell, args, kwargs).arguments)
+    containers = outliving.containers(bound_arguments(cell, args, kwargs).arguments)
     tracer.unnamed = {node for place, node in inputs.items() if names[place] not in _parameters(cell)}
     try:
         with tracer.active(), nullcontext() if attributes is None else attributes.traced(tracer):
@@ -107,13 +108,13 @@ def _traced(
             values = [tracer.resolve(x) for x in results]
             written = set(tracer.written)
             kept = () if attributes is None else attributes.end(opened(tracer))
-        lasting.tell_of_arguments(containers, returned, cell.__dict__.get("_function", cell.construct))
+        outliving.tell_of_arguments(containers, returned, cell.__dict__.get("_function", cell.construct))
         refuse_leaks(cell, tracer, attributes)
         untrained.warn(cell, tracer.requests, written)
         untrained.warn_of_lists(cell, tracer.requests, tracer.params.values())
         untrained.warn_of_optimizers(cell, tracer.cell_calls or (), written)
     except Exception as error:
-        lasting.let_go(tracer)
+        outliving.let_go(tracer)
         if isinstance(error, GraphcError) and counting is not None and counting.nodes:
             sizes = ", ".join(f"{n.attrs['size']} for those at {n.loc}" for n in counting.nodes)
             error.details = (*error.details, f"sizes stand for what only values tell: {sizes}")

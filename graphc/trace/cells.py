@@ -9,11 +9,11 @@ from typing import Any
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, GraphcError, Loc, loc_of_definition, user_loc
+from graphc.errors.suggestions import nearest_argument, question
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import name_of
-from graphc.refused import refuse_kind, without_annotations
-from graphc.signatures import is_ours
-from graphc.suggest import nearest_argument, question
+from graphc.validation.signatures import is_ours
+from graphc.validation.wrong_arguments import refuse_kind, without_annotations
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from graphc.errors import TraceTypeError, stacklevel, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.nn.cell.hooks import Registered
 from graphc.ops.tensor.tree import tensors
-from graphc.trace.custom import Gate, host_call
+from graphc.trace.function_transforms.custom_gradients import Gate, host_call
 from graphc.trace.recorder import GraphRecorder
 
 

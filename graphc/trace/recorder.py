@@ -20,15 +20,15 @@ from graphc.errors import GraphcError, Loc, Places, TraceError, user_loc
 from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value, get_op
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.row_tensor import RowTensor
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_leaves
 from graphc.processes import StageCut
-from graphc.trace.attributes import Attributes
-from graphc.trace.counted import Counting
-from graphc.trace.sizes import plain
+from graphc.trace.dynamic.counted_places import Counting
+from graphc.trace.dynamic.size_numbers import plain
+from graphc.trace.function_transforms.untrained import Request
+from graphc.trace.mutation.attributes import Attributes
 from graphc.trace.standins import DeferredDepend, Joined
-from graphc.trace.untrained import Request
 
 
 @dataclass(slots=True)

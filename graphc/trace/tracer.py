@@ -14,12 +14,16 @@ from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.trace import control, counted, custom, gradient, hooks, inplace, known, mixed, scans, stages, transforms
+from graphc.trace import hooks, mixed, stages
 from graphc.trace.cells import CellCall, CellNames, refuse_arguments
-from graphc.trace.convert import converted
-from graphc.trace.mentioned import is_users
+from graphc.trace.conversion.code_names import is_users
+from graphc.trace.conversion.convert import converted
+from graphc.trace.conversion.generators import refuse_suspended
+from graphc.trace.dynamic import counted_places, known_values
+from graphc.trace.flow import conditions, scans
+from graphc.trace.function_transforms import custom_gradients, gradient, jvp_vmap
+from graphc.trace.mutation import inplace
 from graphc.trace.recorder import GraphRecorder
-from graphc.trace.suspended import refuse_suspended
 
 
 class Tracer(GraphRecorder):
@@ -45,12 +49,12 @@ class Tracer(GraphRecorder):
     def cond(
         self, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]
     ) -> Any:
-        return control.cond(self, pred, inplace.unchanged(then), inplace.unchanged(orelse), operands)
+        return conditions.cond(self, pred, inplace.unchanged(then), inplace.unchanged(orelse), operands)
 
     def while_loop(
         self, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        return control.while_loop(self, inplace.unchanged(test), inplace.unchanged(body), carried)
+        return conditions.while_loop(self, inplace.unchanged(test), inplace.unchanged(body), carried)
 
     def scan(
         self, turn: Callable[[Any, Any], Any], carried: Any, rows: Any, turns: int, reverse: bool
@@ -65,17 +69,17 @@ class Tracer(GraphRecorder):
         options: GradOperation | ValueAndGrad | Transform,
     ) -> Any:
         if isinstance(options, Transform):
-            return transforms.transformed(self, fn, args, options)
+            return jvp_vmap.transformed(self, fn, args, options)
         return gradient.gradient(self, fn, weights, args, options)
 
     def is_place(self, x: Tensor) -> bool:
-        return counted.is_place(self, x)
+        return counted_places.is_place(self, x)
 
     def forgives(self, error: Exception, refused: bool = False) -> bool:
         return self.root.counting is not None and self.root.counting.forgives(self, error, refused)
 
     def found(self, mask: Tensor, name: str) -> Tensor:
-        return counted.found(self, mask, name)
+        return counted_places.found(self, mask, name)
 
     @property
     def has_fixed_sizes(self) -> bool:
@@ -83,22 +87,22 @@ class Tracer(GraphRecorder):
         return counting is None or counting.fixed
 
     def size_of(self, x: Tensor) -> int | None:
-        return counted.size_of(self, x)
+        return counted_places.size_of(self, x)
 
     def value_of(self, x: Tensor) -> Any:
-        return known.value_of(x)
+        return known_values.value_of(x)
 
     def places_before(self, size: Deferred) -> Tensor:
-        return counted.places_before(self, size)
+        return counted_places.places_before(self, size)
 
     def note_room(self, size: Deferred) -> None:
-        counted.note_room(self, size)
+        counted_places.note_room(self, size)
 
     def ranks(self, mask: Tensor, size: int) -> Tensor | None:
-        return counted.ranks(self, mask, size)
+        return counted_places.ranks(self, mask, size)
 
     def custom_gradient(self, name: str, args: tuple[Any, ...], result: Any, bprop: Callable[..., Any]) -> Any:
-        return custom.custom_gradient(self, name, args, result, bprop)
+        return custom_gradients.custom_gradient(self, name, args, result, bprop)
 
     # ---- calls
 
@@ -176,12 +180,12 @@ class Tracer(GraphRecorder):
 
         if mixed.sees_others(cell):
             construct = mixed.construct_of(cell, self.prepared)
-        bprop = custom.bprop_of(cell)
+        bprop = custom_gradients.bprop_of(cell)
         if bprop is None:
             return construct
 
         def run(*args: Any, **kwargs: Any) -> Any:
-            args = custom.by_position(cell.construct, args, kwargs)
+            args = custom_gradients.by_position(cell.construct, args, kwargs)
             return self.custom_gradient(type(cell).__name__, args, construct(*args), self.prepared(bprop))
 
         return run

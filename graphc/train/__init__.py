@@ -11,13 +11,13 @@ from graphc.amp import (
     build_train_network,
 )
 from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
-from graphc.signatures import accept
 from graphc.train import amp, callback, metrics, serialization
 from graphc.train.callback import *
 from graphc.train.dataset_helper import DatasetHelper, connect_network_with_dataset
 from graphc.train.metrics import *
 from graphc.train.model import Model
-from graphc.train.sinking import data_sink
+from graphc.train.sink_function import data_sink
+from graphc.validation.signatures import accept
 
 __all__ = [
     "BackupAndRestore",

@@ -16,8 +16,8 @@ from graphc.train.batches import Batches, exhausted
 from graphc.train.callbacks.base import CallbackList
 from graphc.train.context import CallbackParams, RunContext
 from graphc.train.outputs import overflow_of
+from graphc.train.rank_callbacks import Stopping
 from graphc.train.sink import Sink
-from graphc.train.together import Stopping
 
 _logger = logging.getLogger("graphc")
 

@@ -6,22 +6,22 @@ import warnings
 from typing import Any
 
 from graphc import context
-from graphc.alike import agree_on_batches
 from graphc.amp import LossScaleManager, build_train_network
-from graphc.arguments import only
-from graphc.calls import step_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, UntrainedWarning, stacklevel, user_loc
 from graphc.nn import Optimizer, WithEvalCell, WithLossCell, checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.metrics.by_name import get_metrics
 from graphc.nn.metrics.numbers import Loss
 from graphc.ops.tensor.tensor import Tensor
-from graphc.padded import pad_calls
+from graphc.steps.buckets import pad_calls
+from graphc.steps.calls import step_of
+from graphc.steps.rank_agreement import agree_on_batches
 from graphc.train.batches import Batches, size_of
 from graphc.train.callbacks.base import Callback, CallbackList, as_list, refuse_old_hooks
 from graphc.train.context import CallbackParams, RunContext
 from graphc.train.loop import Training, evaluate
-from graphc.train.together import Stopping, agree_on_callbacks
+from graphc.train.rank_callbacks import Stopping, agree_on_callbacks
+from graphc.validation.unused_arguments import only
 
 _OPTIONS = ("loss_scale_manager", "keep_batchnorm_fp32", "buckets", "boost_config_dict", "acc_level")
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from graphc.calls import step_of
 from graphc.ir.types import TensorType
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor
+from graphc.steps.calls import step_of
 from graphc.train.batches import Array, Batches, as_tensors
 from graphc.train.outputs import mean_loss, overflow_of, scale_of
 

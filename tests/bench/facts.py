@@ -25,9 +25,9 @@ from cells import training_cell
 
 import graphc
 from graphc import Tensor, nn
-from graphc.api import CompiledStep
 from graphc.debug import debug
 from graphc.ir import Graph, Node
+from graphc.steps.compiled_step import CompiledStep
 from graphc_codegen.program import Call
 from graphc_codegen.run.native import NativeBound
 

@@ -20,7 +20,7 @@ def start() -> None:
     """What Numba does once per process, whatever is compiled; and the imports of graphc that wait for the first compilation."""
     import numba
 
-    import graphc.api  # noqa: F401
+    import graphc.steps.compiled_step  # noqa: F401
 
     numba.njit("int64(int64)")(lambda x: x)
 

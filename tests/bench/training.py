@@ -14,8 +14,8 @@ import numpy as np
 
 import graphc
 from graphc import Tensor, nn, train
-from graphc.calls import step_of
 from graphc.examples.lenet import LeNet5
+from graphc.steps.calls import step_of
 
 ROUNDS, STEPS = 15, 45
 Array = np.ndarray[Any, np.dtype[Any]]

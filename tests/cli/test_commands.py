@@ -261,7 +261,7 @@ def test_doctor(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("GRAPHC_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("graphc.cli.doctor.cpus", lambda: 7)
     monkeypatch.setattr("graphc.cli.doctor.cores", lambda: 4)
-    monkeypatch.setattr("graphc.build.apart", lambda seconds: Apart(123.4, 1.0))
+    monkeypatch.setattr("graphc.steps.build.apart", lambda seconds: Apart(123.4, 1.0))
     assert main(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["cache"] == {"directory": str(tmp_path), "files": 1, "bytes": 5}
@@ -274,7 +274,7 @@ def test_doctor(capsys, monkeypatch, tmp_path):
     assert "switched off" in text
     assert "4 cores (7 CPUs) usable" in text
     assert "takes 123 ns from one core to another\n" in text
-    monkeypatch.setattr("graphc.build.apart", lambda seconds: Apart(20.0, 1.9))
+    monkeypatch.setattr("graphc.steps.build.apart", lambda seconds: Apart(20.0, 1.9))
     assert main(["doctor"]) == 0
     assert "takes 20 ns from one to another of them, which are threads of one core" in capsys.readouterr().out
     monkeypatch.setattr("graphc.cli.doctor.cpus", lambda: 1)

@@ -8,7 +8,7 @@ import pytest
 
 import graphc
 from graphc import compat, context
-from graphc.calls import step_of
+from graphc.steps.calls import step_of
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import arguments, compat, nn
+from graphc import compat, nn
 from graphc.compat import log, toplevel
+from graphc.validation import unused_arguments
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_settings_are_accepted_and_remembered(mindspore, caplog):
 
 
 def test_settings_that_mean_nothing_are_said_once_and_unknown_ones_refused(mindspore, caplog, monkeypatch):
-    monkeypatch.setattr(arguments, "_said", set())
+    monkeypatch.setattr(unused_arguments, "_said", set())
     with caplog.at_level(logging.WARNING, "graphc"):
         for _ in range(2):
             mindspore.set_context(jit_level="O2", max_call_depth=100)

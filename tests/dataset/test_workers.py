@@ -238,9 +238,9 @@ def test_what_cannot_be_sent_to_a_process_is_done_by_threads_and_said(caplog):
 
 
 def _was_said(owner):
-    from graphc import arguments
+    from graphc.validation import unused_arguments
 
-    return (owner, "python_multiprocessing") in arguments._said
+    return (owner, "python_multiprocessing") in unused_arguments._said
 
 
 @pytest.mark.parametrize(

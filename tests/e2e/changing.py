@@ -10,8 +10,8 @@ import pytest
 
 from graphc import Tensor, nn, ops
 from graphc.attached import KEY
-from graphc.calls import Key
 from graphc.ops.tensor.tree import fixed_values, flatten
+from graphc.steps.calls import Key
 
 X = np.array([1.0, -2.0, 3.0], np.float32)
 

@@ -12,7 +12,7 @@ import pytest
 import graphc
 from graphc import Tensor, nn, ops
 from graphc.errors import PaddingError, ShapeError, TraceError, TraceTypeError
-from graphc.trace.sizes import Count, Decision, Size, Sum, extreme
+from graphc.trace.dynamic.size_numbers import Count, Decision, Size, Sum, extreme
 from tests.e2e.changing import close
 from tests.e2e.chosen import Function, Net, does_or_raises, floats, masks, refused
 

@@ -10,13 +10,13 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
-from graphc.build import multiplies_bfloat16
 from graphc.debug import debug
 from graphc.ir import Sample
 from graphc.ir.types import numpy_dtype
 from graphc.lower import lower
 from graphc.lower.convolution import choice, columns
 from graphc.ops.declared import reference
+from graphc.steps.build import multiplies_bfloat16
 from graphc.testing import calls, races
 from graphc.testing.ops import sample_graph
 from graphc_codegen import compile_program

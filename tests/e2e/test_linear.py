@@ -14,7 +14,7 @@ from graphc.debug import debug
 from graphc.guards.state import State
 from graphc.guards.walk import Names, walk
 from graphc.ir import verify
-from graphc.lower import REWRITES, lower, shares
+from graphc.lower import REWRITES, lower, thread_plan
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tree import flatten
 from graphc.trace import trace
@@ -172,7 +172,7 @@ def counted(make: Callable[[int], Cell], size: int, shape: tuple[int, ...]) -> t
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_twice_the_size_takes_twice_the_work_and_a_node_more_a_few_calls(name, monkeypatch):
     # However little there is to share.
-    monkeypatch.setattr(shares, "_WORTH", math.inf)
+    monkeypatch.setattr(thread_plan, "_WORTH", math.inf)
     make, shape = PROGRAMS[name]
     with debug(verify=0):
         counted(make, 1, shape)  # What is only done once in a process.

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Parameter, Tensor, api, calls, function, nn, ops
+from graphc import Parameter, Tensor, nn, ops
 from graphc.debug import debug
 from graphc.ops.tensor import seed
+from graphc.steps import calls, compiled_step, jit
 from graphc_codegen.run.checked import CheckedBound
 from graphc_codegen.run.native import NativeBound
 from tests.at_once import at_once
@@ -165,8 +166,8 @@ def test_a_call_returns_its_own_results(monkeypatch: pytest.MonkeyPatch, way: st
     call = graphc.compile(count, _parts(1)) if way == "step" else ways.get(way, count)
     # Both look for the cell of a function before one has made it; both are about to run; one has run, but not returned.
     _wrap(monkeypatch, calls.GradientCell, "__init__", before=Meeting(_SOON))
-    _wrap(monkeypatch, function.FunctionCell, "__init__", before=Meeting(_SOON))
-    _wrap(monkeypatch, api.CompiledStep, "run", before=Meeting(_SOON))
+    _wrap(monkeypatch, jit.FunctionCell, "__init__", before=Meeting(_SOON))
+    _wrap(monkeypatch, compiled_step.CompiledStep, "run", before=Meeting(_SOON))
     ran = Meeting(_NEVER)
     _wrap(monkeypatch, NativeBound, "run", after=ran)
     _wrap(monkeypatch, CheckedBound, "run", after=ran)
@@ -186,7 +187,7 @@ def test_a_call_keeps_its_step_when_another_thread_needs_a_different_one(monkeyp
     x = Tensor(np.arange(4, dtype=np.float32))
     relu(x)
     # Another call comes between the look at the inputs and the run.
-    _wrap(monkeypatch, api.CompiledStep, "plain_arrays", after=lambda: others and relu(others.pop()))
+    _wrap(monkeypatch, compiled_step.CompiledStep, "plain_arrays", after=lambda: others and relu(others.pop()))
     assert (relu(x).asnumpy() == x.asnumpy()).all()
     assert not others
 

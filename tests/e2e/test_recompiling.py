@@ -20,10 +20,11 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Parameter, Tensor, kept, nn, ops
+from graphc import Parameter, Tensor, nn, ops
 from graphc.attached import KEY
-from graphc.calls import Steps
 from graphc.debug import debug
+from graphc.steps import cached_steps
+from graphc.steps.calls import Steps
 from tests.e2e.changing import Cfg, Net, X, compiled_for, compiled_times, scaled, value
 
 # ---- how often
@@ -118,7 +119,7 @@ def test_steps_of_all_cells_have_a_bound_together(monkeypatch: pytest.MonkeyPatc
         warnings.simplefilter("ignore", graphc.RecompileWarning)
         value(other, 1)
         value(other, 2)
-        monkeypatch.setattr(kept, "limit", lambda: 0)  # There is room for the latest of each cell only.
+        monkeypatch.setattr(cached_steps, "limit", lambda: 0)  # There is room for the latest of each cell only.
         value(one, 1)
         assert (compiled_times(one), compiled_times(other)) == (1, 1)
         value(one, 2)
@@ -126,7 +127,7 @@ def test_steps_of_all_cells_have_a_bound_together(monkeypatch: pytest.MonkeyPatc
         assert value(other, 2) == scaled(2)
     with debug(steps_mb=3):
         monkeypatch.undo()
-        assert kept.limit() == 3 * 2**20
+        assert cached_steps.limit() == 3 * 2**20
 
 
 def test_a_hundred_shapes_take_no_more_room_than_the_kept_ones() -> None:
@@ -276,7 +277,7 @@ def test_cells_come_while_what_is_held_is_added_up() -> None:
     try:
         more.start()
         while more.is_alive():
-            kept.held()
+            cached_steps.held()
     finally:
         more.join()
         sys.setswitchinterval(before)

@@ -18,7 +18,7 @@ from graphc_codegen import Executable
 from graphc_codegen.run import executable
 
 
-def lenet_step(count: int, batch: int = 32) -> graphc.api.CompiledStep:
+def lenet_step(count: int, batch: int = 32) -> graphc.steps.compiled_step.CompiledStep:
     """A loss-scaled training step of LeNet for so many threads."""
     graphc.set_seed(3)
     net = LeNet5()
@@ -37,7 +37,7 @@ def data(batch: int, seed: int = 0) -> tuple[Tensor, Tensor]:
 
 
 def follow(
-    step: graphc.api.CompiledStep, batch: int = 32
+    step: graphc.steps.compiled_step.CompiledStep, batch: int = 32
 ) -> tuple[list[float], list[bool], list[np.ndarray[Any, Any]]]:
     """Losses, overflows and final parameters of 12 steps, two of them with a bad input."""
     losses, overflows = [], []
@@ -127,7 +127,7 @@ def test_llvm_has_a_thread_for_each_cpu_however_many_the_step_has(monkeypatch: p
         asked.append(compile_threads)
         return executable.compile_program(*args, **options)
 
-    monkeypatch.setattr("graphc.build.cpus", lambda: 7)
+    monkeypatch.setattr("graphc.steps.build.cpus", lambda: 7)
     monkeypatch.setattr(graphc_codegen, "compile_program", compile_program)
     lenet_step(1)
     assert asked == [7]

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import api, dispatch, nn, ops, passes
+from graphc import dispatch, nn, ops, passes
 from graphc.debug import debug
 from graphc.errors import MOST_LINES, InternalError, is_hidden
 from graphc.ir import all_ops
@@ -26,6 +26,7 @@ from graphc.lower import REWRITES, lower
 from graphc.ops.tensor.call import call
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten
+from graphc.steps import compiled_step
 from graphc.testing.ops import samples_of
 from graphc.trace import trace
 from graphc_codegen import loops
@@ -108,7 +109,7 @@ def test_rewrites_of_statements(index: int, monkeypatch: pytest.MonkeyPatch) -> 
     broken = (*REWRITES[:index], failing(name, "graphc/lower/chains.py", text), *REWRITES[index + 1 :])
     net, inputs = network()
     with monkeypatch.context() as patch:
-        patch.setattr(api, "lower", partial(lower, rewrites=broken))
+        patch.setattr(compiled_step, "lower", partial(lower, rewrites=broken))
         check(f"rewrite {name} failed", "# the network", graphc.compile, net, *inputs)
 
 
@@ -117,7 +118,7 @@ def test_stages(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     net, inputs = network()
     what = {"trace_counted": "tracing Net", "lower": "lowering", "build": "generating code"}[stage]
     with monkeypatch.context() as patch:
-        patch.setattr(api, stage, failing(stage, "graphc/lower/step.py"))
+        patch.setattr(compiled_step, stage, failing(stage, "graphc/lower/step.py"))
         check(f"{what} failed", "action(", graphc.compile, net, *inputs)
         check(f"{what} failed", "action(", net, *inputs)
         with debug(full_traceback=True), pytest.raises(InternalError) as caught:
@@ -357,9 +358,9 @@ def test_kernel_writers(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, (net, inputs) in found.items():
         with monkeypatch.context() as patch, debug(cache=False):
             if kind != "emit":  # Of the others the text alone is made.
-                patch.setattr(api, "build", lambda program, **options: render(program, host()).kernels)
+                patch.setattr(compiled_step, "build", lambda program, **options: render(program, host()).kernels)
             if kind in HOW:
-                patch.setattr(api, "multiplies_bfloat16", lambda kind=kind: HOW[kind])
+                patch.setattr(compiled_step, "multiplies_bfloat16", lambda kind=kind: HOW[kind])
             if kind in EMITTERS:
                 broken = dataclasses.replace(EMITTERS[kind], emit=failing(file="graphc/lower/step.py"))
                 patch.setitem(EMITTERS, kind, broken)

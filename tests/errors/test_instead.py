@@ -9,7 +9,7 @@ import pytest
 import graphc
 import graphc.dataset as ds
 from graphc import Tensor, nn, ops
-from graphc.instead import INSTEAD
+from graphc.errors.unsupported import INSTEAD
 
 
 def part(name):

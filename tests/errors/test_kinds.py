@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphc import Parameter, Tensor
-from graphc.kinds import KNOWN, kinds
+from graphc.validation.annotations import KNOWN, kinds
 
 Axis = int | Sequence[int] | None
 Shape = Annotated[int | Sequence[int] | Tensor, KNOWN]

@@ -17,7 +17,7 @@ import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.debug import debug
 from graphc.errors import CODES, GraphcError, Loc, ShapeError
-from graphc.source_lines import find_file, source_line
+from graphc.errors.source_lines import find_file, source_line
 from tests.errors import messages
 from tests.errors.messages import X, cell, compiled, failure
 

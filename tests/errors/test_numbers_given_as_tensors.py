@@ -12,9 +12,9 @@ import pytest
 import graphc
 from graphc import Tensor, mint, nn, ops
 from graphc.errors import GraphcError
-from graphc.kinds import kinds
 from graphc.ops.tensor.tree import flatten
 from graphc.trace import trace
+from graphc.validation.annotations import kinds
 
 F = mint.nn.functional
 RNG = np.random.default_rng(3)

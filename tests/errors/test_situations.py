@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, failures, nn, ops
+from graphc import Tensor, internal_errors, nn, ops
 from graphc.errors import MOST_LINES, GraphcError
 from tests.errors.messages import X, cell, refused
 
@@ -79,7 +79,7 @@ def test_recursion(monkeypatch):
 
     # Wherever the limit is met, in graphc's own or in what Python has written for its tuples: the user's line is said.
     for limit in range(5000, 5032):
-        monkeypatch.setattr(failures._Depth, "LIMIT", limit)
+        monkeypatch.setattr(internal_errors._Depth, "LIMIT", limit)
         error = refused(lambda: net(X), "GC125", "tracing Net")
         assert error.details == ("the last calls are in <lambda>",)
     assert sys.getrecursionlimit() == before

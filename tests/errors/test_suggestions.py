@@ -10,8 +10,8 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.errors import GraphcError, GraphcWarning
+from graphc.errors.suggestions import FOREIGN, distance, nearest
 from graphc.paths.table import MODULES
-from graphc.suggest import FOREIGN, distance, nearest
 from tests.errors.messages import X
 
 KNOWN = {"ops": ops.__all__, "nn": nn.__all__, "graphc": dir(graphc), "modules": list(MODULES)}

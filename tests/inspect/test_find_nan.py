@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, debug, every_value, find_nan, nn, ops
+from graphc import Tensor, debug, find_nan, nn, ops
 from graphc.cli.main import main
 from graphc.dataset import NumpySlicesDataset
 from graphc.inspect.nonfinite import Range, Search, search
 from graphc.ops.declared import reference
+from graphc.steps import value_build
 from graphc.train import FindNan, Model
 
 
@@ -205,14 +206,14 @@ def test_in_a_loop_of_known_length_the_turn_is_told(jit):
 @pytest.mark.parametrize("room", [2**30, 1000, 0])
 def test_what_machine_code_makes_of_nodes_is_what_numpy_makes(room, monkeypatch):
     """With room for all values, for some, for none, the same is found."""
-    monkeypatch.setattr(every_value, "ROOM", room)
+    monkeypatch.setattr(value_build, "ROOM", room)
     graphc.set_seed(1)  # Values at the end of the range would overflow in one order of adding and not in the other.
     net = nn.SequentialCell(nn.Dense(3, 8, activation="tanh"), nn.LayerNorm((8,)), nn.Dense(8, 4))
     cell = scaled(nn.WithLossCell(net, nn.MSELoss()), 1e38)
     x, y = ones(2, 3), Tensor(np.arange(8, dtype=np.float32).reshape(2, 4))
     report = told(cell, x, y)[0]
     given = {**report.state, **report.inputs}
-    every = every_value.every_value(report.graph)
+    every = value_build.every_value(report.graph)
     calm = {id: np.full_like(a, 1.0) if a.size == 1 and a.dtype.kind == "f" else a for id, a in given.items()}
     values = reference.run(report.graph, calm, exact=False, keep=True).values
     made = every(calm)

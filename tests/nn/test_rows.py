@@ -8,8 +8,8 @@ import pytest
 import graphc
 from graphc import GraphcError, Parameter, Tensor, nn, ops
 from graphc.ir.types import TensorType
-from graphc.ops.functional.rows import merged_rows
-from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.functional.table_rows import merged_rows
+from graphc.ops.tensor.row_tensor import RowTensor
 
 TABLE = np.arange(24).reshape(8, 3).astype(np.float32) / 10
 SIDES = np.linspace(0.5, 1.5, 12).reshape(4, 3).astype(np.float32)

@@ -10,7 +10,7 @@ import pytest
 from graphc.ir import Sample, all_ops
 from graphc.ir.op import Kernel
 from graphc.lower import cost, lower
-from graphc.ops.declared import double_columns, reference
+from graphc.ops.declared import float64_convolutions, reference
 from graphc.testing.ops import sample_graph, samples_of
 from graphc_codegen import compile_program
 
@@ -49,7 +49,7 @@ def test_every_sample(name):
 @pytest.mark.parametrize("name", [n for n in OPS if "Conv2D" in n])
 def test_convolutions_by_products(name, some):
     """Those of few channels, too, and each image by itself or some together."""
-    with patch.multiple(double_columns, _LEAST_CHANNELS=1, _LEAST_TERMS=1, _SOME=some):
+    with patch.multiple(float64_convolutions, _LEAST_CHANNELS=1, _LEAST_TERMS=1, _SOME=some):
         check_samples(name)
 
 

@@ -15,7 +15,7 @@ from graphc import Tensor, nn, ops
 from graphc.debug import debug, switches
 from graphc.errors import ExportError
 from graphc.parallel import get_group_size, get_rank, init
-from graphc.processes import windows
+from graphc.processes import shared_memory
 from graphc_codegen.links import WINDOW_DATA, WINDOW_WORDS
 from graphc_codegen.program import ITEMSIZE
 
@@ -82,13 +82,13 @@ def added(rank: int, size: int) -> dict[str, Any]:
 def in_little_room(rank: int) -> dict[str, Any]:
     """Where not all buckets fit into the windows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("graphc.passes.windows.WINDOW_BYTES", 4096)
+        patch.setattr("graphc.passes.shared_memory.WINDOW_BYTES", 4096)
         return trained(rank, all_reduce_fusion_config=[1, 2, 3])
 
 
 def _window(rank: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """What this process's window begins with, now."""
-    opened = list(windows._open.values())
+    opened = list(shared_memory._open.values())
     return np.frombuffer(opened[rank] if opened else b"", np.uint8)[: WINDOW_DATA + (1 << 16)].copy()
 
 

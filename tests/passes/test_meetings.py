@@ -9,7 +9,7 @@ import graphc
 from graphc import Tensor, nn, ops
 from graphc.debug import debug
 from graphc.lower.cost import Team
-from graphc.lower.shares import Plan, plan
+from graphc.lower.thread_plan import Plan, plan
 from graphc.testing.lowered import races
 from graphc_codegen.program import For, blocks
 from tests.cells import Of

@@ -12,13 +12,13 @@ import pytest
 
 import graphc
 from graphc import Tensor, nn, ops
-from graphc.build import multiplies_bfloat16
 from graphc.debug import debug
 from graphc.errors import LoweringError, VerifyError
 from graphc.lower import REWRITES, Apart, Context, Lowered, Rewrite, Statements, lower, pipeline
 from graphc.lower.check import check
 from graphc.lower.cost import NEAR, Cost, stepped
-from graphc.lower.shares import best_plan
+from graphc.lower.thread_plan import best_plan
+from graphc.steps.build import multiplies_bfloat16
 from graphc.testing import close_to_reference, graph_of
 from graphc_codegen import compile_program
 from graphc_codegen.program import Call, If, LoopKernel, NamedKernel, While

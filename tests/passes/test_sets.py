@@ -11,7 +11,7 @@ import graphc
 from graphc import nn
 from graphc.ir import Graph
 from graphc.lower import REWRITES, lower
-from graphc.lower.sets import join_calls
+from graphc.lower.horizontal_fusion import join_calls
 from graphc.testing import agree_everywhere, calls, graph_of
 from graphc_codegen.program import LoopKernel
 
@@ -77,5 +77,5 @@ def test_updates_joined_or_not_give_the_same_numbers(monkeypatch: pytest.MonkeyP
 
     joined = losses()
     apart = [rewrite for rewrite in REWRITES if rewrite is not join_calls]
-    monkeypatch.setattr("graphc.api.lower", partial(lower, rewrites=apart))
+    monkeypatch.setattr("graphc.steps.compiled_step.lower", partial(lower, rewrites=apart))
     assert losses() == joined

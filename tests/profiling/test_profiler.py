@@ -10,8 +10,7 @@ import pytest
 
 import graphc
 import graphc.dataset as ds
-from graphc import ArgumentTypeError, ArgumentValueError, Profiler, Tensor, arguments, compat, nn, ops, timed
-from graphc.api import watchers
+from graphc import ArgumentTypeError, ArgumentValueError, Profiler, Tensor, compat, nn, ops
 from graphc.profiling import collected
 from graphc.profiling.profiler import analyse, profile, tensorboard_trace_handler
 from graphc.profiling.settings import (
@@ -23,6 +22,9 @@ from graphc.profiling.settings import (
     Schedule,
     _ExperimentalConfig,
 )
+from graphc.steps import profile_hooks
+from graphc.steps.compiled_step import watchers
+from graphc.validation import unused_arguments
 
 X = Tensor(np.ones((2, 3), np.float32))
 NONE, WARM_UP, RECORD, SAVE = ProfilerAction
@@ -40,7 +42,7 @@ class Net(nn.Cell):
 @pytest.fixture(autouse=True)
 def nobody_listens_afterwards():
     yield
-    assert not timed.listeners
+    assert not profile_hooks.listeners
     assert not watchers
 
 
@@ -258,7 +260,7 @@ def test_calls_out_of_turn_are_said(caplog, tmp_path):
 
 
 def test_what_means_nothing_here_is_said_once(caplog, monkeypatch, tmp_path):
-    monkeypatch.setattr(arguments, "_said", set())
+    monkeypatch.setattr(unused_arguments, "_said", set())
     with caplog.at_level(logging.WARNING, "graphc"):
         for _ in range(2):
             Profiler(

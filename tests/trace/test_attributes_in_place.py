@@ -8,7 +8,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, nn, ops
-from graphc.calls import step_of
+from graphc.steps.calls import step_of
 from tests.trace.attributes import ZEROS, Base, X, assert_as_op_by_op, assert_same, attributes
 
 

@@ -17,8 +17,8 @@ import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.errors import TraceTypeError
 from graphc.ir.equiv import difference
-from graphc.trace import decided, mentioned
-from graphc.trace.mentioned import definition, is_users
+from graphc.trace.conversion import code_names, needed
+from graphc.trace.conversion.code_names import definition, is_users
 from tests.trace.tracing import X, cell, traced
 
 
@@ -96,10 +96,10 @@ DECIDED = [
 
 @pytest.mark.parametrize("net", DECIDED, ids=lambda net: net.construct.__name__)
 def test_what_python_decides_runs_as_it_is(net, monkeypatch):
-    assert not decided.needs_conversion(net.construct)
+    assert not needed.needs_conversion(net.construct)
     plain = traced(net, X)
-    monkeypatch.setattr(decided, "_by_python", lambda *_: False)
-    assert decided.needs_conversion(net.construct)
+    monkeypatch.setattr(needed, "_by_python", lambda *_: False)
+    assert needed.needs_conversion(net.construct)
     assert difference(plain, traced(net, X)) is None
 
 
@@ -239,14 +239,14 @@ CONVERTED = [
 
 @pytest.mark.parametrize("net", CONVERTED, ids=lambda net: net.construct.__name__)
 def test_what_a_tensor_may_decide_is_converted(net):
-    assert decided.needs_conversion(net.construct)
+    assert needed.needs_conversion(net.construct)
     traced(net, X)
 
 
 def test_a_function_without_source_is_no_less_safe():
     names: dict[str, object] = {}
     exec("def construct(self, x):\n    return x if self.on else -x\n", names)
-    assert decided.needs_conversion(cell(names["construct"], on=True).construct)
+    assert needed.needs_conversion(cell(names["construct"], on=True).construct)
 
 
 def test_what_cannot_be_known_before_is_converted():
@@ -258,15 +258,15 @@ def test_what_cannot_be_known_before_is_converted():
         def construct(self, x):
             return x if self.on else -x
 
-    assert decided.needs_conversion(Net().construct)
-    assert decided.needs_conversion(positive)
+    assert needed.needs_conversion(Net().construct)
+    assert needed.needs_conversion(positive)
 
 
 def test_an_attribute_that_becomes_a_tensor():
     net = cell(by_a_constant, double=True)
-    assert not decided.needs_conversion(net.construct)
+    assert not needed.needs_conversion(net.construct)
     net.double = Parameter(Tensor(1.0), name="double")
-    assert decided.needs_conversion(net.construct)
+    assert needed.needs_conversion(net.construct)
     assert any(node.op.name == "If" for node in traced(net, X))
 
 
@@ -391,8 +391,8 @@ def installed(tmp_path, monkeypatch):
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(textwrap.dedent(text))
-    monkeypatch.setattr(mentioned, "_INSTALLED", (f"{tmp_path}{os.sep}",))
-    monkeypatch.setattr(mentioned, "_USING", {})
+    monkeypatch.setattr(code_names, "_INSTALLED", (f"{tmp_path}{os.sep}",))
+    monkeypatch.setattr(code_names, "_USING", {})
     monkeypatch.syspath_prepend(tmp_path)
     yield importlib.import_module
     for name in ("over_graphc.steps", "over_graphc.plain", "over_graphc", "without"):

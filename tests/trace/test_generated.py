@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from graphc import Tensor, nn
-from graphc.trace.convert import converted
+from graphc.trace.conversion.convert import converted
 
 _SCRIPT = """
 import numpy as np

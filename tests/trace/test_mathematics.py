@@ -10,7 +10,7 @@ import pytest
 
 import graphc
 from graphc import nn
-from graphc.trace.mathematics import MATH
+from graphc.trace.conversion.math_calls import MATH
 
 
 class Applied(nn.Cell):

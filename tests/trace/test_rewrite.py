@@ -8,7 +8,7 @@ import pytest
 import graphc
 from graphc import PYNATIVE_MODE, Parameter, Tensor, nn, ops
 from graphc.debug import debug
-from graphc.ops.declared import log
+from graphc.ops.declared import step_log
 
 
 @pytest.fixture(params=["native", "checked", "pynative"])
@@ -256,8 +256,8 @@ def test_prints_beyond_the_log_are_counted(capsys):
 
     Net()(Tensor(70, "int32"), Tensor(np.zeros(999, np.float32)))
     lines = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("Tensor") for line in lines) == log.CAPACITY // 1000
-    assert lines[-1] == f"... 5 more prints of this step: its log holds {log.CAPACITY} numbers"
+    assert sum(line.startswith("Tensor") for line in lines) == step_log.CAPACITY // 1000
+    assert lines[-1] == f"... 5 more prints of this step: its log holds {step_log.CAPACITY} numbers"
 
 
 def test_outside_a_step_printing_happens_at_once(capsys):

@@ -7,7 +7,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, mutable, nn, ops
-from graphc.calls import step_of
+from graphc.steps.calls import step_of
 
 X = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
 

@@ -66,9 +66,9 @@ from graphc.dataset.audio.spectra import (
 )
 from graphc.dataset.audio.speech import DetectPitchFrequency, Vad
 from graphc.dataset.audio.stretching import PhaseVocoder, PitchShift, Resample, TimeStretch
-from graphc.frames import clean
-from graphc.signatures import accept
-from graphc.suggest import no_member
+from graphc.errors.suggestions import no_member
+from graphc.tracebacks import clean
+from graphc.validation.signatures import accept
 
 __all__ = [
     "LFCC", "MFCC", "AllpassBiquad", "AmplitudeToDB", "Angle", "BandBiquad", "BandpassBiquad", "BandrejectBiquad",

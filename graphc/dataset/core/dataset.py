@@ -14,9 +14,9 @@ from graphc.dataset.core.parts import part_sizes
 from graphc.dataset.core.rows import packed
 from graphc.dataset.core.streams import ALL, Run, Stream, fill
 from graphc.errors import ArgumentTypeError, DataError, user_loc
-from graphc.frames import clean
-from graphc.instead import instead
-from graphc.suggest import no_attribute
+from graphc.errors.suggestions import no_attribute
+from graphc.errors.unsupported import instead
+from graphc.tracebacks import clean
 
 D = TypeVar("D", bound="Dataset")
 #: Kind of node -> its class, which the module that has it adds.

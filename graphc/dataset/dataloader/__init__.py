@@ -11,7 +11,7 @@ from graphc.dataset.dataloader.samplers import (
     Sampler,
     SequentialSampler,
 )
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 __all__ = [
     "BatchSampler", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset", "RandomSampler", "Sampler",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from graphc.arguments import no_effect
 from graphc.dataset.checks import function, integer, number, truth
 from graphc.dataset.core.streams import Run
 from graphc.dataset.dataloader.datasets import IterableDataset
@@ -18,6 +17,7 @@ from graphc.dataset.dataloader.fetching import Fetcher, InTurn, Job, Task
 from graphc.dataset.dataloader.samplers import BatchSampler, RandomSampler, SequentialSampler, checked_generator
 from graphc.dataset.workers.choice import processes_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.validation.unused_arguments import no_effect
 
 if TYPE_CHECKING:
     from graphc.dataset.workers.processes import ProcessWorkers

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import no_effect
 from graphc.dataset.checks import INT32_MAX, LateError, integer, memory_of_rows, names, parameters_of, truth, workers
 from graphc.dataset.core import dicts
 from graphc.dataset.core.dataset import Dataset, node
@@ -17,6 +16,7 @@ from graphc.dataset.core.streams import ALL, Done, OfOne, Run, Stream, Worked, f
 from graphc.dataset.nodes.waiting import gates
 from graphc.dataset.workers.choice import pool_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, KindError, user_loc
+from graphc.validation.unused_arguments import no_effect
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import no_effect
 from graphc.dataset import config
 from graphc.dataset.callbacks import Told, checked
 from graphc.dataset.checks import LateError, function, memory_of_rows, misfit, names, no_cache, truth, workers
@@ -19,6 +18,7 @@ from graphc.dataset.debug import DebugHook, with_hooks
 from graphc.dataset.sample_rng import enter, leave
 from graphc.dataset.workers.choice import pool_of
 from graphc.errors import ArgumentValueError, DataError, GraphcError, user_loc
+from graphc.validation.unused_arguments import no_effect
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphc.arguments import only
-from graphc.checks import string
 from graphc.dataset.checks import LateError
 from graphc.dataset.core.dataset import Dataset, maker
 from graphc.errors import ArgumentTypeError, DataError, user_loc
+from graphc.validation.checks import string
+from graphc.validation.unused_arguments import only
 
 if TYPE_CHECKING:
     from graphc.mindrecord.writer import FileWriter

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from graphc.checks import string
 from graphc.dataset import config
 from graphc.dataset.checks import INT32_MAX, function, integer
 from graphc.dataset.core.dataset import Dataset, maker, node
 from graphc.dataset.core.rows import Rows
 from graphc.dataset.core.streams import OfOne, Run, Stream
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.validation.checks import string
 from graphc_codegen.forks import lock
 
 _logger = logging.getLogger("graphc")

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import refusal
-from graphc.checks import string
 from graphc.dataset.checks import INT32_MAX, INT64_MAX, LateError, WideError, integer, truth
 from graphc.dataset.orders.mersenne import Mt19937, canonical, integers, shuffled
 from graphc.dataset.shuffle import Shuffle, is_level, of_records_only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.validation.checks import string
+from graphc.validation.unused_arguments import refusal
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

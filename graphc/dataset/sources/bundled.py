@@ -8,7 +8,7 @@ from graphc.dataset.digits import load_digits
 from graphc.dataset.sources.arrays import ArrayDataset
 from graphc.dataset.sources.source import chosen_sampler
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.signatures import Remembers
+from graphc.validation.signatures import Remembers
 
 
 class DigitsDataset(ArrayDataset, Remembers):

@@ -19,7 +19,7 @@ from graphc.dataset.vision.base import pillow
 from graphc.dataset.vision.coding import decoded
 from graphc.dataset.workers.choice import pool_of
 from graphc.errors import DataError, user_loc
-from graphc.signatures import Remembers
+from graphc.validation.signatures import Remembers
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

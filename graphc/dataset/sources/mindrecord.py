@@ -26,7 +26,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user
 from graphc.mindrecord.layout import Field
 from graphc.mindrecord.reading import RecordSet
 from graphc.mindrecord.rows import within
-from graphc.signatures import Remembers
+from graphc.validation.signatures import Remembers
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

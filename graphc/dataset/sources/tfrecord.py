@@ -21,7 +21,7 @@ from graphc.dataset.workers.choice import pool_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 from graphc.mindrecord.examples import BYTES, FLOATS, INTS, DamagedExample, Feature, features, floats, integers
 from graphc.mindrecord.tfrecords import RecordFiles
-from graphc.signatures import Remembers
+from graphc.validation.signatures import Remembers
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

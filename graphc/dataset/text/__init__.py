@@ -19,9 +19,9 @@ from graphc.dataset.text.tokenizers import (
 )
 from graphc.dataset.text.vectors import CharNGram, FastText, GloVe, ToVectors, Vectors
 from graphc.dataset.text.vocab import Lookup, Vocab
-from graphc.frames import clean
-from graphc.signatures import accept
-from graphc.suggest import no_member
+from graphc.errors.suggestions import no_member
+from graphc.tracebacks import clean
+from graphc.validation.signatures import accept
 
 __all__ = [
     "AddToken", "BasicTokenizer", "BertTokenizer", "CaseFold", "CharNGram", "FastText", "FilterWikipediaXML", "GloVe",

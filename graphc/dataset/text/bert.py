@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import string
 from graphc.dataset.checks import integer, truth
 from graphc.dataset.text.base import TextTransform, Token, Tokenizer, between, placed, size
 from graphc.dataset.text.normal import NormalizeForm, form_of, in_form
 from graphc.dataset.text.unicode import SPACES, Changed, category, folded, in_brackets, of_categories, ranges_of
 from graphc.dataset.text.vocab import Vocab, ids_of
 from graphc.errors import ArgumentValueError, user_loc
+from graphc.validation.checks import string
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from graphc.checks import member, string
 from graphc.dataset.checks import INT32_MAX, integer, truth
 from graphc.dataset.text.base import Token, Tokenizer, lines_of, places
 from graphc.dataset.text.kinds import JiebaMode
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.validation.checks import member, string
 
 #: The logarithm of a probability of 0.
 _NEVER = -3.14e100

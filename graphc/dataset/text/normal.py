@@ -6,9 +6,9 @@ import re
 from enum import IntEnum
 from typing import Any
 
-from graphc.checks import member
 from graphc.dataset.text.base import EachText
 from graphc.dataset.text.unicode import folded, normalized
+from graphc.validation.checks import member
 
 
 class NormalizeForm(IntEnum):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphc.checks import member, string
 from graphc.dataset.checks import integer, names, number
 from graphc.dataset.core.dataset import maker
 from graphc.dataset.text.base import TextTransform, texts
 from graphc.dataset.text.kinds import SentencePieceModel, SPieceTokenizerOutType
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, MissingPackageError, user_loc
+from graphc.validation.checks import member, string
 
 if TYPE_CHECKING:
     from graphc.dataset.core.dataset import Dataset

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-from graphc.checks import string
 from graphc.dataset.checks import truth
 from graphc.dataset.text.base import EachText, Token, Tokenizer, between
 from graphc.dataset.text.patterns import Pattern, replacement
 from graphc.errors import ArgumentValueError, user_loc
+from graphc.validation.checks import string
 
 
 class RegexReplace(EachText):

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import string
 from graphc.dataset.checks import INT32_MAX, integer, truth
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.text.base import TextTransform, texts
 from graphc.dataset.transforms.base import Transform
 from graphc.errors import ArgumentValueError, DataError, user_loc
+from graphc.validation.checks import string
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

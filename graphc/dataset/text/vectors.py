@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from graphc.checks import string
 from graphc.dataset.checks import INT32_MAX, integer, truth
 from graphc.dataset.text.base import TextTransform, lines_of
 from graphc.dataset.text.numbers import atof
 from graphc.errors import ArgumentTypeError, DataError, user_loc
+from graphc.validation.checks import string
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import string
 from graphc.dataset.checks import INT32_MAX, integer, truth
 from graphc.dataset.core.dataset import Dataset, maker
 from graphc.dataset.schema import numpy_dtype
 from graphc.dataset.text.base import TextTransform, lines_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 from graphc.ops.tensor.dtype import int32
+from graphc.validation.checks import string
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

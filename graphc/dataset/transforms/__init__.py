@@ -16,9 +16,9 @@ from graphc.dataset.transforms.arrays import (
 )
 from graphc.dataset.transforms.base import not_random
 from graphc.dataset.transforms.compositions import Compose, RandomApply, RandomChoice, RandomOrder
-from graphc.frames import clean
-from graphc.signatures import accept
-from graphc.suggest import no_member
+from graphc.errors.suggestions import no_member
+from graphc.tracebacks import clean
+from graphc.validation.signatures import accept
 
 __all__ = [
     "Compose", "Concatenate", "Duplicate", "Fill", "Mask", "OneHot", "PadEnd", "RandomApply", "RandomChoice", "RandomOrder",

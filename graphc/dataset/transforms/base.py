@@ -11,7 +11,7 @@ import numpy as np
 
 from graphc.dataset.core.rows import to_array
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.signatures import Remembers
+from graphc.validation.signatures import Remembers
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

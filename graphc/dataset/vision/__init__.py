@@ -88,9 +88,9 @@ from graphc.dataset.vision.tones import (
     RandomSharpness,
     RandomSolarize,
 )
-from graphc.frames import clean
-from graphc.signatures import accept
-from graphc.suggest import no_member
+from graphc.errors.suggestions import no_member
+from graphc.tracebacks import clean
+from graphc.validation.signatures import accept
 
 __all__ = [
     "HWC2CHW",

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import member
 from graphc.dataset.checks import integer
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.vision.base import SIDE, ByOpenCV, Inter, color_of, resample_of
 from graphc.dataset.vision.policies import SIGNED, AutoAugmentPolicy, changed, magnitudes, pairs
 from graphc.errors import DataError
+from graphc.validation.checks import member
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from graphc.arguments import only, refusal
-from graphc.checks import member
 from graphc.dataset.checks import integer, number
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.transforms.base import Transform
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, DataKindError, MissingPackageError, user_loc
+from graphc.validation.checks import member
+from graphc.validation.unused_arguments import only, refusal
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

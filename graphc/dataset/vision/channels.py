@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import member
 from graphc.dataset.vision.base import ByOpenCV
 from graphc.dataset.vision.blend import gray
 from graphc.errors import DataError
+from graphc.validation.checks import member
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import member, string
 from graphc.dataset.checks import integer
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.vision.base import is_pil, pillow
 from graphc.dataset.vision.coding import undecoded
 from graphc.errors import ArgumentTypeError, DataError, user_loc
+from graphc.validation.checks import member, string
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import refusal
 from graphc.dataset.checks import chance, integer, number, truth
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.vision.base import SIDE, ImageTransform, range_of
 from graphc.dataset.vision.resample import as_dtype
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.validation.unused_arguments import refusal
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

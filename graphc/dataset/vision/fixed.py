@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import member
 from graphc.dataset.checks import INT32_MAX, integer, number, truth
 from graphc.dataset.vision.affine import inverse_affine
 from graphc.dataset.vision.base import (
@@ -29,6 +28,7 @@ from graphc.dataset.vision.geometry import Turning
 from graphc.dataset.vision.resample import as_dtype, resized
 from graphc.dataset.vision.warping import warped
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.validation.checks import member
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import string
 from graphc.dataset.checks import number
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.transforms.base import Transform
@@ -14,6 +13,7 @@ from graphc.dataset.vision.base import SIDE, ImageTransform, arrays_only, pillow
 from graphc.dataset.vision.pixels import Normalize
 from graphc.dataset.vision.resample import as_dtype
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.validation.checks import string
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

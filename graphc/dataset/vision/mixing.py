@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import refusal
-from graphc.checks import member
 from graphc.dataset.checks import chance, integer, number, truth
 from graphc.dataset.core.rows import to_array
 from graphc.dataset.sample_rng import rng
 from graphc.dataset.transforms.base import Transform
 from graphc.dataset.vision.base import SIDE
 from graphc.errors import ArgumentValueError, DataError, user_loc
+from graphc.validation.checks import member
+from graphc.validation.unused_arguments import refusal
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from graphc.arguments import no_effect
 from graphc.dataset.core.streams import Done, Pool, Run
 from graphc.dataset.workers.threads import ThreadWorkers
+from graphc.validation.unused_arguments import no_effect
 
 if TYPE_CHECKING:
     from graphc.dataset.workers.processes import ProcessWorkers

@@ -26,7 +26,7 @@ from graphc.dataset.sources.source import MappableDataset
 from graphc.dataset.written import orders
 from graphc.dataset.written.values import Writer, made, read, read_transform, unreadable
 from graphc.errors import GraphcError
-from graphc.signatures import Remembers
+from graphc.validation.signatures import Remembers
 
 Fields = dict[str, Any]
 #: Arguments of sources that only say which sampler they have.

@@ -24,7 +24,7 @@ from graphc.dataset.shuffle import Shuffle
 from graphc.dataset.transforms.base import Transform
 from graphc.errors import DataError, GraphcError, user_loc
 from graphc.ops.tensor.dtype import to_name
-from graphc.signatures import Remembers
+from graphc.validation.signatures import Remembers
 
 #: Where transforms have their public names; no name means two of them.
 _MODULES = (transforms, vision, text, audio)

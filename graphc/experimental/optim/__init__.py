@@ -5,7 +5,7 @@ from graphc.experimental.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
 from graphc.experimental.optim.adaptive import ASGD, Adadelta, Adagrad, RMSprop, Rprop
 from graphc.experimental.optim.optimizer import Optimizer
 from graphc.experimental.optim.sgd import SGD
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 __all__ = [
     "ASGD",

@@ -14,7 +14,7 @@ from graphc.mint.nn.padding import __all__ as _padding
 from graphc.mint.nn.pooling import *
 from graphc.mint.nn.pooling import __all__ as _pooling
 from graphc.nn.cell.cell import Cell as Cell
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 __all__ = [*_activations, *_layers, *_losses, *_normalization, *_padding, *_pooling, "functional"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from graphc.arguments import only
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.mint.nn import functional
 from graphc.nn import checks
@@ -14,6 +13,7 @@ from graphc.nn.initializer import HeUniform, Normal, Uniform, initializer
 from graphc.nn.layer.linear import Identity
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 def biased(length: int, fan_in: int, dtype: Any, init: Any = None) -> Parameter:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.errors import ShapeError, user_loc
 from graphc.mint.nn import functional
 from graphc.nn import checks
@@ -13,6 +12,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer import initializer
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 class _BatchNorm(Cell):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from graphc.arguments import only
 from graphc.mint.nn import functional
 from graphc.mint.nn.layers import biased
 from graphc.nn import AvgPool1dExt as AvgPool1d
@@ -17,6 +16,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer import HeUniform, initializer
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 class MaxUnpool2d(Cell):

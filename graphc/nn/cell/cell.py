@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
 from graphc import dispatch
-from graphc.arguments import no_effect
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, TraceError, maker_loc, user_loc
-from graphc.frames import clean
-from graphc.instead import instead
+from graphc.errors.suggestions import nearest, no_attribute
+from graphc.errors.unsupported import instead
 from graphc.ir import Region
 from graphc.nn.cell.conversion import Conversion
 from graphc.nn.cell.hooks import Hooks
@@ -22,8 +21,9 @@ from graphc.ops.primitives import Cast
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 from graphc.ops.tensor.tensor import Tensor
-from graphc.signatures import constructor
-from graphc.suggest import nearest, no_attribute
+from graphc.tracebacks import clean
+from graphc.validation.signatures import constructor
+from graphc.validation.unused_arguments import no_effect
 
 
 def is_set_by_class(cls: type[Cell], name: str) -> bool:

@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.nn.cell.state import StateDict
 from graphc.nn.cell.structure import Child
 from graphc.ops.functional.core import cast
 from graphc.ops.tensor.dtype import DType, to_name
 from graphc.ops.tensor.tensor import Tensor, to_array
+from graphc.validation.unused_arguments import refusal
 
 
 class Conversion(StateDict[Child]):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from graphc import dispatch
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn.cell.structure import Child, Structure
 from graphc.ops.gradients.custom import Hook, HookHandle
 from graphc.ops.tensor.parameter import Parameter
+from graphc.validation.checks import boolean
 
 
 class Registered(NamedTuple):

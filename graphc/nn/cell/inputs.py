@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from graphc import dispatch
-from graphc.arguments import no_effect
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import no_effect
 
 if TYPE_CHECKING:
     from graphc.nn.cell.cell import Cell

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from graphc import dispatch
-from graphc.arguments import no_effect
-from graphc.checks import boolean, exact_int
 from graphc.context import parallel_settings
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn.cell.structure import Child, Structure
@@ -16,6 +14,8 @@ from graphc.ops.functional.core import cast
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import boolean, exact_int
+from graphc.validation.unused_arguments import no_effect
 
 #: What `jit` notes on a Cell, or on a function that it makes.
 COMPILES = "_graphc_compiles"

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Self, TypeVar, cast
 
 from graphc import dispatch
-from graphc.checks import string
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
+from graphc.validation.checks import string
 
 Child = TypeVar("Child", bound="Structure[Any]")
 

@@ -7,7 +7,7 @@ from graphc.nn.initializer.base import *
 from graphc.nn.initializer.distributions import *
 from graphc.nn.initializer.make import *
 from graphc.nn.initializer.structured import *
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 if not TYPE_CHECKING:
     __all__ = [name for module in (base, distributions, make, structured) for name in module.__all__]

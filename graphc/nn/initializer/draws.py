@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 
 from graphc import dispatch
-from graphc.arguments import once
 from graphc.debug import cpus
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.nn.initializer.quantiles import normal_quantile
 from graphc.ops.tensor.tensor import Array
+from graphc.validation.unused_arguments import once
 
 Shape = tuple[int, ...]
 

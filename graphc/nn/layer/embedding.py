@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.errors import DTypeError, ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
@@ -15,15 +14,16 @@ from graphc.nn.initializer.distributions import Normal
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer import cut_layers
 from graphc.nn.layer.cut_layers import COLUMNS, ROWS
-from graphc.ops.functional import parts
+from graphc.ops.functional import tensor_parts
 from graphc.ops.functional.bounds import in_bounds
 from graphc.ops.functional.index import one_hot_rows
-from graphc.ops.functional.rows import gather_rows
 from graphc.ops.functional.slicing import rows_at
+from graphc.ops.functional.table_rows import gather_rows
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.processes import MODEL
+from graphc.validation.unused_arguments import only
 
 
 class Embedding(Cell):
@@ -82,8 +82,8 @@ class Embedding(Cell):
         if self._rows > 1:
             # This process's first row, from all of them: every process has the same graph.
             first = Tensor(np.arange(self._rows, dtype=ids.tensor_type.numpy) * self._own_rows)
-            own = ids - parts.take_part(first, MODEL)
-            return parts.summed(rows_at(self.embedding_table, own), MODEL)
+            own = ids - tensor_parts.take_part(first, MODEL)
+            return tensor_parts.summed(rows_at(self.embedding_table, own), MODEL)
         if not self.use_one_hot:
             return rows_at(self.embedding_table, in_bounds("Embedding", ids, self.vocab_size))
         rows = one_hot_rows(ops.reshape(ids, (-1,)), self.vocab_size, dtype=self.embedding_table.dtype)

@@ -16,7 +16,7 @@ from graphc.nn.layer import cut_layers
 from graphc.nn.layer.activation import get_activation
 from graphc.nn.layer.cut_layers import COLUMNS, ROWS
 from graphc.nn.layer.inner import Inner
-from graphc.ops.functional import parts
+from graphc.ops.functional import tensor_parts
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.processes import MODEL
@@ -89,10 +89,10 @@ class Dense(Cell):
         x = as_tensor(x, f"{type(self).__name__}: x")
         self._check(x)
         if self._columns > 1:
-            x = parts.shared(x, MODEL)
+            x = tensor_parts.shared(x, MODEL)
         y = self.matmul(ops.reshape(x, (-1, self._own_in)), self.weight)
         if self._rows > 1:
-            y = parts.summed(y, MODEL)
+            y = tensor_parts.summed(y, MODEL)
         if self.has_bias and self.bias is not None:
             y = self.bias_add(y, self.bias)
         if self.activation is not None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
@@ -14,6 +13,7 @@ from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.inner import Inner, held
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.unused_arguments import only
 
 
 class _BatchNorm(Cell):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.pooling import avg_windows, max_windows, max_windows_with_places
 from graphc.ops.functional.sliding import same_ends, windows_over
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.unused_arguments import only
 
 Ends = tuple[tuple[int, int], ...]
 

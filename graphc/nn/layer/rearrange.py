@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.patches import patches
 from graphc.ops.functional.resizing import MODES
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.unused_arguments import only
 
 
 class Flatten(Cell):

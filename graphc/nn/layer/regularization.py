@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
@@ -15,6 +14,7 @@ from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import new_state
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.unused_arguments import only
 
 
 class _Masking(ops.Primitive):

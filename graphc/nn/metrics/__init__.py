@@ -12,7 +12,7 @@ from graphc.nn.metrics.curves import *
 from graphc.nn.metrics.numbers import *
 from graphc.nn.metrics.occlusion import *
 from graphc.nn.metrics.surface import *
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 if not TYPE_CHECKING:
     __all__ = [

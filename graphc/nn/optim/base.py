@@ -9,7 +9,6 @@ import numpy as np
 
 from graphc import dispatch, ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.frames import clean
 from graphc.ir import Region
 from graphc.ir.types import numpy_dtype
 from graphc.nn import checks
@@ -22,12 +21,13 @@ from graphc.nn.optim.places import EVERYWHERE, InRows, Place
 from graphc.nn.optim.rates import FixedRate, Rate, RateList, as_decay, as_rate, held
 from graphc.nn.optim.sharding import cuts, refuse_cut_layers
 from graphc.nn.rates.schedules import LearningRateSchedule
-from graphc.ops.functional import parts
-from graphc.ops.functional.rows import merged_rows
+from graphc.ops.functional import tensor_parts
+from graphc.ops.functional.table_rows import merged_rows
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
-from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.row_tensor import RowTensor
 from graphc.ops.tensor.tensor import Tensor
+from graphc.tracebacks import clean
 
 
 class Optimizer(MindSporeBase, Cell):
@@ -214,19 +214,19 @@ class Optimizer(MindSporeBase, Cell):
     def parts(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """The gradients, of parameters whose updates are shared out this process's parts."""
         pairs = zip(gradients, self.cuts, strict=True)
-        return tuple(g if cut is None else parts.take_part(g) for g, cut in pairs)
+        return tuple(g if cut is None else tensor_parts.take_part(g) for g, cut in pairs)
 
     def weight(self, index: int, place: Place = EVERYWHERE) -> Tensor:
         """Parameter `index` as `update` reads it: what stands at the place, or this process's part of the whole."""
         p = self.parameters[index]
-        return place.read(p) if self.cuts[index] is None else parts.take_part(p)
+        return place.read(p) if self.cuts[index] is None else tensor_parts.take_part(p)
 
     def write(self, index: int, value: Tensor, place: Place = EVERYWHERE) -> Tensor:
         """Write what `update` has made of `weight(index, place)`: everybody's parts become the parameter."""
         p, cut = self.parameters[index], self.cuts[index]
         if cut is None:
             return place.write(p, value)
-        return ops.assign(p, parts.join_parts(ops.cast(value, p.dtype), cut.shape))
+        return ops.assign(p, tensor_parts.join_parts(ops.cast(value, p.dtype), cut.shape))
 
     # ---- rates and decays
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from graphc import ops
-from graphc.checks import boolean
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.primitives import AssignAdd
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import boolean
 
 
 class MindSporeBase:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from graphc import ops
 from graphc.ops.functional.core import call
-from graphc.ops.functional.rows import assign_rows
+from graphc.ops.functional.table_rows import assign_rows
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 

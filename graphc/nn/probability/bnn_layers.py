@@ -17,7 +17,7 @@ from graphc.nn.probability.distribution import Normal
 from graphc.nn.train.wrap import WithLossCell
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 
 class NormalPrior(Cell):

@@ -8,7 +8,6 @@ from typing import Any
 from graphc import dispatch, ops
 from graphc.context import is_data_parallel, parallel_settings
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.frames import clean
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.train.grad_reducer import DistributedGradReducer
@@ -16,6 +15,7 @@ from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_values
+from graphc.tracebacks import clean
 
 
 def check_cell(owner: str, name: str, value: Any) -> Cell:

@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.communication import lists, objects, peers, returned, tensors
 from graphc.ops.communication.checks import CommHandle as CommHandle
@@ -31,7 +30,8 @@ from graphc.ops.communication.peers import P2POp, isend, send
 from graphc.ops.communication.tensors import barrier
 from graphc.ops.functional.collective import ReduceOp
 from graphc.ops.tensor.tensor import Tensor
-from graphc.signatures import accept
+from graphc.validation.checks import boolean
+from graphc.validation.signatures import accept
 
 #: What `graphc.ops` has of it, too: `gather` and `scatter` are others there.
 __all__ = [

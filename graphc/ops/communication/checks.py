@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch, processes
-from graphc.checks import exact_int, one_of, string
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, TraceError, user_loc
 from graphc.ir import TensorType
 from graphc.ops.functional.index import write
 from graphc.ops.tensor.arrays import note_write
 from graphc.ops.tensor.tensor import Array, Tensor, require_array
 from graphc.processes import WORLD, Act, Group
+from graphc.validation.checks import exact_int, one_of, string
 
 REDUCTIONS = ("sum", "prod", "max", "min", "avg")
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphc import processes
-from graphc.arguments import no_effect, only
-from graphc.checks import exact_int
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.communication.checks import name_of
 from graphc.processes import WORLD
+from graphc.validation.checks import exact_int
+from graphc.validation.unused_arguments import no_effect, only
 
 #: Whether `init_process_group` has been called, and not `destroy_process_group` after it; None: neither.
 _begun: bool | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from graphc.checks import boolean
 from graphc.ir import TensorType
 from graphc.ops.communication.checks import (
     CommHandle,
@@ -19,6 +18,7 @@ from graphc.ops.communication.checks import (
 from graphc.ops.communication.tensors import exchanged, reduced
 from graphc.ops.functional.collective import ReduceOp
 from graphc.ops.tensor.tensor import Array, Tensor
+from graphc.validation.checks import boolean
 
 
 def all_gather(

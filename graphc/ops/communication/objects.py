@@ -12,7 +12,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.communication.checks import eager, member, place, run
 from graphc.ops.communication.peers import communicator_of, peer_of
 from graphc.ops.tensor.tensor import Array
-from graphc.processes import Group, moves
+from graphc.processes import Group, transfers
 
 _USE = "objects are Python's: call it outside of the step"
 
@@ -82,7 +82,7 @@ def send_object_list(object_list: list[Any], dst: int, group: str | None = None,
     eager(owner, _USE)
     given = _require_list(owner, "object_list", object_list)
     found, peer = peer_of(owner, "dst", dst, group, 0, alone=False)
-    moves.send(communicator_of(found), peer, 0, _how_long(len(given)), _written(owner, list(given)))
+    transfers.send(communicator_of(found), peer, 0, _how_long(len(given)), _written(owner, list(given)))
 
 
 def recv_object_list(object_list: list[Any], src: int = 0, group: str | None = None, device: Any = None) -> int:
@@ -94,7 +94,7 @@ def recv_object_list(object_list: list[Any], src: int = 0, group: str | None = N
     eager(owner, _USE)
     given = _require_list(owner, "object_list", object_list)
     found, peer = peer_of(owner, "src", src, group, 0, alone=False)
-    message = moves.Receiving(communicator_of(found), peer, 0, _how_long(len(given)), None)
+    message = transfers.Receiving(communicator_of(found), peer, 0, _how_long(len(given)), None)
     message.wait()
     assert message.data is not None
     object_list[:] = pickle.loads(message.data.tobytes())
@@ -138,9 +138,9 @@ def _exchanged(found: Group, said: str, sent: Sequence[Array | None]) -> list[An
     def act(communicator: Any) -> None:
         lengths = [np.array([-1 if x is None else x.size], np.int64) for x in sent]
         wanted = [np.zeros(1, np.int64) for _ in sent]
-        moves.exchange(communicator, lengths, wanted)
+        transfers.exchange(communicator, lengths, wanted)
         received[:] = [None if n[0] < 0 else np.empty(int(n[0]), np.uint8) for n in wanted]
-        moves.exchange(communicator, sent, received)
+        transfers.exchange(communicator, sent, received)
 
     run(found, said, act, async_op=False)
     return [None if data is None else pickle.loads(data.tobytes()) for data in received]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.communication.checks import CommHandle, Room, flat, is_traced, member, place, tensor_of
 from graphc.ops.functional import collective
 from graphc.ops.functional.index import write
 from graphc.ops.tensor.tensor import Tensor
-from graphc.processes import Group, moves
+from graphc.processes import Group, transfers
+from graphc.validation.checks import exact_int
 
 
 def send(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -> None:
@@ -99,7 +99,7 @@ class _All:
 class _Received:
     """A message, and the tensor that it is written into."""
 
-    def __init__(self, message: moves.Receiving, room: Room) -> None:
+    def __init__(self, message: transfers.Receiving, room: Room) -> None:
         self._message, self._room = message, room
 
     def wait(self) -> None:
@@ -124,7 +124,7 @@ def _send(owner: str, tensor: Any, dst: Any, group: Any, tag: Any, alone: bool =
     if is_traced():
         collective.send(x, peer, tag, found.name)
     else:
-        moves.send(communicator_of(found), peer, tag, _said(x), flat(x))
+        transfers.send(communicator_of(found), peer, tag, _said(x), flat(x))
 
 
 def _receive(owner: str, tensor: Any, src: Any, group: Any, tag: Any, alone: bool = False) -> CommHandle:
@@ -134,7 +134,7 @@ def _receive(owner: str, tensor: Any, src: Any, group: Any, tag: Any, alone: boo
         write(x, ..., collective.receive(x.shape, x.dtype, peer, tag, found.name))
         return CommHandle()
     room = Room(x)
-    return CommHandle(_Received(moves.Receiving(communicator_of(found), peer, tag, _said(x), room.array), room))
+    return CommHandle(_Received(transfers.Receiving(communicator_of(found), peer, tag, _said(x), room.array), room))
 
 
 def communicator_of(found: Group) -> Any:

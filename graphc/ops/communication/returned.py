@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir import TensorType
 from graphc.ops.communication import lists, nodes, peers, tensors
 from graphc.ops.communication.checks import CommHandle, is_traced, member, place, reduction, tensor_of
 from graphc.ops.tensor.tensor import Tensor, require_array
+from graphc.validation.checks import boolean
 
 Returned = tuple[Tensor, CommHandle | None]
 

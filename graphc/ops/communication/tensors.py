@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir import TensorType
 from graphc.ops.communication import nodes
@@ -33,7 +32,8 @@ from graphc.ops.communication.checks import (
 )
 from graphc.ops.functional.collective import ReduceOp
 from graphc.ops.tensor.tensor import Array, Tensor
-from graphc.processes import moves
+from graphc.processes import transfers
+from graphc.validation.checks import boolean
 
 _USE = "use ops.AllGather, ops.ReduceScatter and the like, which have parts of one size"
 
@@ -42,7 +42,7 @@ def barrier(group: str | None = None, async_op: bool = False, device_ids: Any = 
     """Wait until every process of a group has come here. device_ids has no meaning here."""
     eager("barrier", "collectives of a step wait for each other")
     found = member("barrier", group)
-    return run(found, "barrier", moves.barrier, boolean("barrier", "async_op", async_op))
+    return run(found, "barrier", transfers.barrier, boolean("barrier", "async_op", async_op))
 
 
 def all_reduce(
@@ -58,7 +58,7 @@ def all_reduce(
     if is_traced():
         return nodes.into(x, nodes.all_reduce(x, op, found.name), async_op)
     said = f"all_reduce of {x.tensor_type}, op={op!r}"
-    return _in_place(found, said, x, lambda c, array: moves.reduce(c, array, op), async_op)
+    return _in_place(found, said, x, lambda c, array: transfers.reduce(c, array, op), async_op)
 
 
 def reduce(
@@ -74,7 +74,7 @@ def reduce(
         made = nodes.reduce(x, root, op, found.name)
         return nodes.into(x, made if found.rank == root else x, async_op)
     said = f"reduce of {x.tensor_type} to rank {dst}, op={op!r}"
-    return _in_place(found, said, x, lambda c, array: moves.reduce(c, array, op, root), async_op)
+    return _in_place(found, said, x, lambda c, array: transfers.reduce(c, array, op, root), async_op)
 
 
 def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool = False) -> CommHandle | None:
@@ -86,7 +86,7 @@ def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool
     if is_traced():
         return nodes.into(x, nodes.broadcast(x, root, found.name), async_op)
     said = f"broadcast of {x.tensor_type} from rank {src}"
-    return _in_place(found, said, x, lambda c, array: moves.broadcast(c, array, root), async_op)
+    return _in_place(found, said, x, lambda c, array: transfers.broadcast(c, array, root), async_op)
 
 
 def all_gather_into_tensor(
@@ -306,7 +306,7 @@ def exchanged(
     given = _apart(sent, received, found.rank)
 
     def act(communicator: Any) -> None:
-        moves.exchange(communicator, given, received)
+        transfers.exchange(communicator, given, received)
         for room in rooms:
             room.settle()
 
@@ -337,7 +337,7 @@ def reduced(found: Any, said: str, parts: Sequence[Array], out: Tensor, op: str,
             assert part is not None
             if k == found.rank:
                 room.array[...] = part
-            moves.reduce(communicator, room.array if k == found.rank else part, op, k)
+            transfers.reduce(communicator, room.array if k == found.rank else part, op, k)
         room.settle()
 
     return run(found, said, act, async_op)

@@ -1,7 +1,7 @@
 """Collective ops: what the processes of a group do together. Every process must reach them in the same order.
 
 `size` is the group's number of processes, known when a Cell is traced. With one there is nobody to talk to: the result is x.
-Their lowering begins a collective and waits for it; `graphc.ops.declared.begun` has ops that do one of both.
+Their lowering begins a collective and waits for it; `graphc.ops.declared.async_collectives` has ops that do one of both.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import Geometry
 from graphc.ir.op import Attrs, BatchRule, Kernel, TypeRule, Types
 from graphc.ir.types import FLOATS
-from graphc.ops.declared import doubles, padding
+from graphc.ops.declared import float64, padding
 from graphc.ops.declared.batching import Mapped, folding, loop
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 from graphc.ops.declared.windows import output_plane, windows
@@ -205,7 +205,7 @@ def _declare(
         grad=lambda g, n, d: [made(g, n, images, d, n.weight, n.x), made(g, n, weights, d, n.x, n.weight)],
         lower=Kernel(
             lambda k, inputs, outputs, attrs: k.convolve(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
-            double=doubles.convolve,
+            double=float64.convolve,
         ),
         batch=batches.convolve,
         pad=padding.rows(0),
@@ -221,7 +221,7 @@ def _declare(
         grad=lambda g, n, d: [made(g, n, name, d, n.weight), made(g, n, weights, n.dy, d, n.weight)],
         lower=Kernel(
             lambda k, inputs, outputs, attrs: k.convolve_input(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
-            double=doubles.convolve_input,
+            double=float64.convolve_input,
         ),
         batch=batches.images,
         pad=padding.rows(0),
@@ -237,7 +237,7 @@ def _declare(
         grad=lambda g, n, d: [made(g, n, name, n.x, d), made(g, n, images, n.dy, d, n.x)],
         lower=Kernel(
             lambda k, inputs, outputs, attrs: k.weight_gradient(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
-            double=doubles.weight_gradient,
+            double=float64.weight_gradient,
         ),
         batch=batches.weights,
         samples=lambda: _samples(cases, "dy", "x"),

@@ -21,7 +21,7 @@ from graphc.ops.declared import padding
 from graphc.ops.declared.batching import leading
 from graphc.ops.declared.complex import WHOLE, complexes
 from graphc.ops.declared.determinants import solved_across
-from graphc.ops.declared.packages import scipy_part
+from graphc.ops.declared.optional_scipy import scipy_part
 from graphc.ops.declared.python_call import by_reference
 from graphc.ops.declared.rules import (
     Array,

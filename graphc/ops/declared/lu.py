@@ -15,7 +15,7 @@ from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import NO_GRAD, Attrs, Kernel, Operands, Types
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import leading
-from graphc.ops.declared.packages import lapack
+from graphc.ops.declared.optional_scipy import lapack
 from graphc.ops.declared.rules import Array, floats, matrix_product, same_dtype
 from graphc.ops.declared.triangular import solved, square
 

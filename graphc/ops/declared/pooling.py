@@ -13,7 +13,7 @@ from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
-from graphc.ops.declared import doubles, padding
+from graphc.ops.declared import float64, padding
 from graphc.ops.declared.batching import folding
 from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats, same_dtype
 from graphc.ops.declared.windows import Pair, output_plane, windows
@@ -169,7 +169,7 @@ op(
     infer=_pool_infer("MaxPool"),
     ref=_max_ref,
     grad=lambda g, n, dy: [g.MaxPoolGrad(n.x, dy, **_pool_attrs(n))],
-    lower=Kernel(_pool_lower("max_pool"), double=doubles.max_pool),
+    lower=Kernel(_pool_lower("max_pool"), double=float64.max_pool),
     batch=folding(),
     pad=padding.rows(0, 1),
     samples=lambda: _pool_samples({}, False),
@@ -183,7 +183,7 @@ op(
     infer=_adjoint_infer("MaxPoolGrad", "x"),
     ref=_max_grad_ref,
     grad=lambda g, n, d: [None, _at_first_maximum(g, n, d)],
-    lower=Kernel(_pool_lower("max_pool_grad"), double=doubles.max_pool_grad),
+    lower=Kernel(_pool_lower("max_pool_grad"), double=float64.max_pool_grad),
     batch=folding(),
     samples=lambda: _pool_samples({}, True),
     doc="dy at the first maximum of each window",
@@ -196,7 +196,7 @@ op(
     infer=_pool_infer("AvgPool"),
     ref=_avg_ref,
     grad=lambda g, n, dy: [g.AvgPoolGrad(dy, shape=n.type(n.x).shape, **_pool_attrs(n))],
-    lower=Kernel(_pool_lower("avg_pool"), double=doubles.avg_pool),
+    lower=Kernel(_pool_lower("avg_pool"), double=float64.avg_pool),
     batch=folding(),
     pad=padding.rows(0, 1),
     samples=lambda: (s for flag in (True, False) for s in _pool_samples({"count_include_pad": flag}, False)),
@@ -210,7 +210,7 @@ op(
     infer=_adjoint_infer("AvgPoolGrad", "dy"),
     ref=_avg_grad_ref,
     grad=lambda g, n, d: [g.AvgPool(d, **{k: v for k, v in _pool_attrs(n).items() if k != "shape"})],
-    lower=Kernel(_pool_lower("avg_pool_grad"), double=doubles.avg_pool_grad),
+    lower=Kernel(_pool_lower("avg_pool_grad"), double=float64.avg_pool_grad),
     batch=folding(shape=True),
     samples=lambda: (
         Sample((s.operands[1],), {"shape": s.operands[0].shape, **s.attrs}, grad=(0,))

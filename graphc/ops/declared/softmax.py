@@ -9,7 +9,7 @@ from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
-from graphc.ops.declared import doubles, padding
+from graphc.ops.declared import float64, padding
 from graphc.ops.declared.batching import folding, leading
 from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats, integers, same_dtype
 
@@ -56,7 +56,7 @@ op(
     infer=_rows_infer("Softmax"),
     ref=lambda x: np.exp(_log_softmax(x)),
     grad=lambda g, n, dy: [g.SoftmaxGrad(n.out(), dy)],
-    lower=Kernel(_rows_lower("softmax"), double=doubles.softmax),
+    lower=Kernel(_rows_lower("softmax"), double=float64.softmax),
     batch=leading,
     pad=padding.softmax,
     samples=lambda: _rows_samples(1),
@@ -82,7 +82,7 @@ op(
     infer=_rows_infer("SoftmaxGrad"),
     ref=lambda y, dy: y * (dy - exact_sum(y * dy, -1, True)),
     grad=_softmax_grad_grad,
-    lower=Kernel(_rows_lower("softmax_grad"), double=doubles.softmax_grad),
+    lower=Kernel(_rows_lower("softmax_grad"), double=float64.softmax_grad),
     batch=leading,
     samples=lambda: _rows_samples(2),
     doc="gradient of Softmax from its result y",
@@ -94,7 +94,7 @@ op(
     infer=_rows_infer("LogSoftmax"),
     ref=_log_softmax,
     grad=lambda g, n, dy: [g.LogSoftmaxGrad(n.out(), dy)],
-    lower=Kernel(_rows_lower("log_softmax"), double=doubles.log_softmax),
+    lower=Kernel(_rows_lower("log_softmax"), double=float64.log_softmax),
     batch=leading,
     pad=padding.softmax,
     samples=lambda: _rows_samples(1),
@@ -117,7 +117,7 @@ op(
     infer=_rows_infer("LogSoftmaxGrad"),
     ref=lambda y, dy: dy - np.exp(y) * exact_sum(dy, -1, True),
     grad=_log_softmax_grad_grad,
-    lower=Kernel(_rows_lower("log_softmax_grad"), double=doubles.log_softmax_grad),
+    lower=Kernel(_rows_lower("log_softmax_grad"), double=float64.log_softmax_grad),
     batch=leading,
     samples=lambda: _rows_samples(2),
     doc="gradient of LogSoftmax from its result y",
@@ -229,7 +229,7 @@ op(
     infer=_sparse_infer,
     ref=_sparse_ref,
     grad=_entropy_grad,
-    lower=Kernel(_entropy_lower(True), double=doubles.sparse_cross_entropy),
+    lower=Kernel(_entropy_lower(True), double=float64.sparse_cross_entropy),
     batch=folding(0, 1),
     pad=padding.entropies,
     samples=lambda: [
@@ -247,7 +247,7 @@ op(
     infer=_dense_infer,
     ref=_dense_ref,
     grad=_entropy_grad,
-    lower=Kernel(_entropy_lower(False), double=doubles.cross_entropy),
+    lower=Kernel(_entropy_lower(False), double=float64.cross_entropy),
     batch=folding(0, 1),
     pad=padding.entropies,
     samples=lambda: [

@@ -15,7 +15,7 @@ from graphc.ir import REQUIRED, Builder, Gradient, NodeView, Sample, Value, op
 from graphc.ir.op import Alias, NoGrad
 from graphc.ir.types import FLOATS
 from graphc.ops.declared import padding
-from graphc.ops.declared.packages import scipy_part
+from graphc.ops.declared.optional_scipy import scipy_part
 from graphc.ops.declared.python_call import by_reference
 from graphc.ops.declared.rules import Array, elementwise, floats, unbroadcast
 

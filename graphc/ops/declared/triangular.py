@@ -13,7 +13,7 @@ from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import leading
-from graphc.ops.declared.packages import lapack
+from graphc.ops.declared.optional_scipy import lapack
 from graphc.ops.declared.rules import Array, check_dtype, floats, matrix_product, same_dtype, turned
 
 _DTYPES = ("float32", "float64")

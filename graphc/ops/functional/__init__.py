@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from graphc.failures import doors
+from graphc.internal_errors import doors
 from graphc.ops.functional import methods as methods
 from graphc.ops.functional.activation import *
 from graphc.ops.functional.adaptive_pooling import *
@@ -37,10 +37,10 @@ from graphc.ops.functional.cumulative import *
 from graphc.ops.functional.decompositions import *
 from graphc.ops.functional.describe import *
 from graphc.ops.functional.diagonals import *
-from graphc.ops.functional.distinct import *
 from graphc.ops.functional.distributions import *
 from graphc.ops.functional.dynamic import *
 from graphc.ops.functional.einsum import *
+from graphc.ops.functional.element_updates import *
 from graphc.ops.functional.elements import *
 from graphc.ops.functional.elementwise import *
 from graphc.ops.functional.experts import *
@@ -48,6 +48,7 @@ from graphc.ops.functional.extended import *
 from graphc.ops.functional.extrema import *
 from graphc.ops.functional.filling import *
 from graphc.ops.functional.fourier import *
+from graphc.ops.functional.fused_primitives import *
 from graphc.ops.functional.grids import *
 from graphc.ops.functional.in_place import *
 from graphc.ops.functional.index import *
@@ -61,7 +62,6 @@ from graphc.ops.functional.names import *
 from graphc.ops.functional.normalization import *
 from graphc.ops.functional.norms import *
 from graphc.ops.functional.padding import *
-from graphc.ops.functional.placing import *
 from graphc.ops.functional.pooling import *
 from graphc.ops.functional.printing import *
 from graphc.ops.functional.products import *
@@ -86,9 +86,9 @@ from graphc.ops.functional.special_functions import *
 from graphc.ops.functional.state import *
 from graphc.ops.functional.statistics import *
 from graphc.ops.functional.transcendental import *
+from graphc.ops.functional.unique import *
 from graphc.ops.functional.unpooling import *
 from graphc.ops.functional.windows import *
-from graphc.ops.functional.written_out import *
 from graphc.ops.tensor.autocast import mark
 
 if not TYPE_CHECKING:

@@ -31,9 +31,9 @@ from graphc.ops.functional.elementwise import (
     sub,
     tanh,
 )
-from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.joining import split, tensor_split
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.operand_checks import require_at_least
 from graphc.ops.functional.reduce import reduce_max, reduce_sum
 from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import reshape, swapaxes

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.core import Extents, cast_to
 from graphc.ops.functional.elements import elements_at
@@ -17,6 +16,7 @@ from graphc.ops.functional.reduce import reduce_max, reduce_mean
 from graphc.ops.functional.shapes import reshape, squeeze
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import boolean
 
 #: More parts than any memory has room for.
 _MOST_PARTS = 2**31

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
 from graphc.ops.functional.core import Operand, as_float, call, cast, cast_to, greatest, is_number, pair
@@ -35,11 +34,12 @@ from graphc.ops.functional.elementwise import (
     square,
     sub,
 )
-from graphc.ops.functional.fitting import require_alike
 from graphc.ops.functional.logic import select, signbit
-from graphc.ops.functional.plain import unary
+from graphc.ops.functional.one_op import unary
+from graphc.ops.functional.operand_checks import require_alike
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.unused_arguments import refusal
 
 _round_to_even, _ = unary("Round", methods="")
 

@@ -8,8 +8,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from graphc.arguments import only, refusal
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.activation import softmax
 from graphc.ops.functional.core import Operand, cast
@@ -21,6 +19,8 @@ from graphc.ops.functional.products import matmul
 from graphc.ops.functional.shapes import expand_dims, reshape, transpose
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import exact_int
+from graphc.validation.unused_arguments import only, refusal
 
 #: Beyond any sequence: how far a query looks if nothing is said.
 FAR = 2147483647

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, TraceTypeError, user_loc
 from graphc.ir.types import contiguous_strides
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Extents, Operand, cast
 from graphc.ops.functional.create import zeros
 from graphc.ops.functional.decompositions import adjoint
+from graphc.ops.functional.element_updates import scatter_reduced
 from graphc.ops.functional.index import Indices
 from graphc.ops.functional.logic import isclose
-from graphc.ops.functional.placing import scatter_reduced
 from graphc.ops.functional.reduce import reduce_all
 from graphc.ops.functional.scattering import inplace_update, tensor_scatter
 from graphc.ops.functional.shapes import as_shape
@@ -27,6 +26,7 @@ from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.methods import install, method
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array, to_array
+from graphc.validation.unused_arguments import only
 
 
 @method()

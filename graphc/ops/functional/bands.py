@@ -7,18 +7,18 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from graphc.checks import one_of
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
-from graphc.kinds import KNOWN
 from graphc.ops.declared.rules import Array
 from graphc.ops.functional.core import Count, Operand, call, cast, is_number, number
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.dynamic import known_number, known_values
 from graphc.ops.functional.elementwise import less, less_equal, logical_and, logical_or, sub
-from graphc.ops.functional.fitting import require_alike
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.operand_checks import require_alike
 from graphc.ops.functional.shapes import expand_dims, reshape
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.annotations import KNOWN
+from graphc.validation.checks import one_of
 
 Offsets = Annotated[int | Sequence[int] | Tensor, KNOWN]
 Align = str

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.core import Extents, Ints
 from graphc.ops.functional.dynamic import known_values
@@ -20,6 +19,7 @@ from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.sliding import Windows, per_axis, windows_over
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import integer
 
 #: Numbers of a window up to which each has a copy of the image of its own, at once.
 _FEW_TAPS = 9

@@ -33,8 +33,8 @@ from graphc.ops.functional.elementwise import (
     mul,
     sub,
 )
-from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.joining import stack
+from graphc.ops.functional.operand_checks import require_rank
 from graphc.ops.functional.shapes import expand_dims
 from graphc.ops.functional.slicing import gather, getitem
 from graphc.ops.functional.sorting import argsort

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import boolean, exact_int
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import floor_div
 from graphc.ops.functional.control import while_loop
@@ -25,6 +24,7 @@ from graphc.ops.functional.sampling import multinomial
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.seed import drawing, generator
 from graphc.ops.tensor.tensor import Tensor, require_array
+from graphc.validation.checks import boolean, exact_int
 
 Triple = tuple[Tensor, Tensor, Tensor]
 

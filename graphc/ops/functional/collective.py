@@ -7,7 +7,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from graphc import dispatch, processes
-from graphc.checks import exact_int
 from graphc.context import ParallelMode, parallel_settings
 from graphc.errors import ArgumentValueError, ShapeError, TraceError, user_loc
 from graphc.ir import Graph, Value
@@ -19,6 +18,7 @@ from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import exact_int
 
 #: The last collective of each graph that is being traced.
 _last: WeakKeyDictionary[Graph, Value] = WeakKeyDictionary()
@@ -138,7 +138,7 @@ def barrier(group: str | None = None) -> None:
         raise TraceError("barrier has no place in a compiled step: its collectives wait for each other", loc=user_loc())
     found = processes.group(WORLD if group is None else group)
     if found.talk is not None:
-        found.talk.call("barrier", processes.moves.barrier)
+        found.talk.call("barrier", processes.transfers.barrier)
 
 
 class ReduceOp:

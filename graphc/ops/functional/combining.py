@@ -7,22 +7,22 @@ import math
 
 import numpy as np
 
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Axis, call, cast_to
 from graphc.ops.functional.create import ones_like
 from graphc.ops.functional.elementwise import abs_, add, mul, sub
-from graphc.ops.functional.fitting import require_at_least, require_rank
 from graphc.ops.functional.joining import meshgrid, stack, vstack
 from graphc.ops.functional.norms import distance
+from graphc.ops.functional.operand_checks import require_at_least, require_rank
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_sum, sum_
 from graphc.ops.functional.renaming import renamed
 from graphc.ops.functional.shapes import expand_dims, moveaxis, ravel, reshape, whole_numbers
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import exact_int
 
 row_stack = renamed("row_stack", vstack, "tensors")
 

@@ -7,9 +7,9 @@ from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Operand, call, cast_to
 from graphc.ops.functional.create import ones_like, zeros_like
 from graphc.ops.functional.elementwise import abs_, atan2, cos, equal, mul, sign, sin
-from graphc.ops.functional.fitting import require_alike
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.operand_checks import require_alike
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 

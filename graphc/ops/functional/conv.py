@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.core import Ints, call
@@ -20,6 +19,7 @@ from graphc.ops.functional.shapes import expand_dims, reshape, squeeze, transpos
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.sliding import both_ends, per_axis, same_ends, windows_over
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import exact_int
 
 Pad = tuple[int, int, int, int]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.checks import exact_int
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.blocks import apart
@@ -16,6 +15,7 @@ from graphc.ops.functional.shapes import reshape, transpose, whole_numbers
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.sliding import both_ends, per_axis, same_ends
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import exact_int
 
 
 def conv2d_transpose(

@@ -13,12 +13,12 @@ from ml_dtypes import finfo
 from graphc import dispatch
 from graphc.errors import ArgumentValueError, DTypeError, GraphcWarning, stacklevel, user_loc
 from graphc.ir.types import COMPLEX, numpy_dtype
-from graphc.kinds import KNOWN
 from graphc.ops.tensor.call import at_once
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import promote, promote_scalar, promote_scaled, to_name
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.annotations import KNOWN
 
 Axis = int | Sequence[int] | None
 

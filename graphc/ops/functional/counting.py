@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div, truncate_div
 from graphc.ops.functional.bounds import as_index
@@ -38,6 +37,7 @@ from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import exact_int
 
 # ---- histograms
 

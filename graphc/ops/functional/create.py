@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.core import Number, Operand, Real, Shape, bound_in, call, cast, in_range, is_number, pythons
-from graphc.ops.functional.fitting import require_at_least
-from graphc.ops.functional.rooms import with_rooms
+from graphc.ops.functional.dynamic_sizes import with_rooms
+from graphc.ops.functional.operand_checks import require_at_least
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import float32, int64, to_name
@@ -22,6 +21,7 @@ from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.ops.tensor.tree import map_values
+from graphc.validation.checks import integer
 
 #: Sizes, one of them, or a tensor of them.
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.functional.arithmetic import div
@@ -39,6 +38,7 @@ from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, tra
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import boolean
 
 #: The logarithm of what is impossible: sums and differences of it stay numbers, so gradients do.
 _NEVER = -1e30

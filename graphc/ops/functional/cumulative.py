@@ -18,8 +18,8 @@ from graphc.ops.functional.elementwise import (
     mul,
     sub,
 )
-from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.joining import concat
+from graphc.ops.functional.operand_checks import require_at_least
 from graphc.ops.functional.reduce import reduce_sum, summand
 from graphc.ops.functional.shapes import expand_dims
 from graphc.ops.functional.slicing import getitem

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import refusal
-from graphc.checks import exact_int
 from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.complex import conj
@@ -25,6 +23,8 @@ from graphc.ops.functional.solve import inverse, matrices, of_parts, whole
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.methods import install, method
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import exact_int
+from graphc.validation.unused_arguments import refusal
 
 
 @method()

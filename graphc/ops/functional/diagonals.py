@@ -13,9 +13,9 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import add, equal, greater_equal, less_equal, mul
-from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.operand_checks import require_rank
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape, whole_numbers

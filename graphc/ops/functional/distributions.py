@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
@@ -42,6 +41,7 @@ from graphc.ops.tensor.dtype import float32, to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import boolean
 
 #: Of 12 candidates at least one is taken but with probability 2e-16.
 _CANDIDATES = 12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphc.ops.functional.plain import (
+from graphc.ops.functional.one_op import (
     MADE,
     binary,
     numbers,

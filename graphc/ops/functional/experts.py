@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import boolean, exact_int
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.core import call, cast_to, halves_widened
 from graphc.ops.functional.cumulative import cumsum
@@ -18,6 +17,7 @@ from graphc.ops.functional.shapes import expand_dims, reshape
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.sorting import argsort
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import boolean, exact_int
 
 
 def _taken(table: Tensor, rows: Any) -> Tensor:

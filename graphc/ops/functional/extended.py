@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.adaptive_pooling import adaptive_avg_pool2d
 from graphc.ops.functional.arithmetic import div
@@ -22,6 +21,7 @@ from graphc.ops.functional.sliding import per_axis
 from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 def adaptive_avg_pool2d_ext(input: Tensor, output_size: Extents) -> Tensor:

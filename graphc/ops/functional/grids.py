@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import only, refusal
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add, div, round_, trunc
 from graphc.ops.functional.bounds import elements_in_bounds
@@ -39,6 +37,8 @@ from graphc.ops.functional.shapes import as_shape, expand_dims, moveaxis, reshap
 from graphc.ops.functional.slicing import getitem, rows_at
 from graphc.ops.functional.sliding import per_axis
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import boolean
+from graphc.validation.unused_arguments import only, refusal
 
 # ---- values at points
 

@@ -10,16 +10,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any, cast
 
-from graphc.checks import boolean
 from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.arithmetic import added, div, floor_div, subtract
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Number, Operand
 from graphc.ops.functional.create import full_like, zeros_like
-from graphc.ops.functional.elementwise import add, exp, floor, floor_mod, log, mul, sigmoid, sign, sub, tanh
-from graphc.ops.functional.index import index_add, index_fill, write
-from graphc.ops.functional.logic import masked_fill
-from graphc.ops.functional.placing import (
+from graphc.ops.functional.element_updates import (
     fill_diagonal,
     index_copy,
     index_put,
@@ -27,6 +23,9 @@ from graphc.ops.functional.placing import (
     put,
     scatter_reduced,
 )
+from graphc.ops.functional.elementwise import add, exp, floor, floor_mod, log, mul, sigmoid, sign, sub, tanh
+from graphc.ops.functional.index import index_add, index_fill, write
+from graphc.ops.functional.logic import masked_fill
 from graphc.ops.functional.products import addmm
 from graphc.ops.functional.shapes import broadcast_to
 from graphc.ops.functional.special import erfinv
@@ -34,6 +33,7 @@ from graphc.ops.functional.state import as_held, assign_parameter, stop_gradient
 from graphc.ops.tensor.methods import install, method
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import boolean
 
 
 def _in_place(name: str, function: Callable[..., Any]) -> Any:

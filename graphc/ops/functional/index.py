@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.arguments import only
-from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, TraceError, user_loc
 from graphc.ir.types import numpy_dtype
 from graphc.ops.declared.bounds import IndexKindError, IndexRangeError
@@ -30,12 +28,12 @@ from graphc.ops.functional.core import (
 )
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.dynamic import columns_of, known_number, places_of
+from graphc.ops.functional.dynamic_entries import numbers_first, numbers_of
+from graphc.ops.functional.dynamic_slices import axes_of, without_open
 from graphc.ops.functional.elementwise import add, equal, floor_mod, greater, maximum, minimum, mul, neg
-from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.one_by_one import numbers_first, numbers_of
-from graphc.ops.functional.open_slices import axes_of, without_open
+from graphc.ops.functional.operand_checks import require_rank
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem, one_ellipsis
 from graphc.ops.functional.state import assign_parameter
@@ -45,6 +43,8 @@ from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor, require_array
+from graphc.validation.checks import integer
+from graphc.validation.unused_arguments import only
 
 Indices = Tensor | Sequence[Any]
 
@@ -71,7 +71,7 @@ def index_(x: Tensor, index: Any) -> Tensor:
     """x[index] for integers, slices, `...`, None, bools, lists, integer tensors, and tuples of them, as in NumPy.
 
     A list that holds more than numbers is a tuple of indices, as in MindSpore: x[[[0, 1], [1, 0]]] is x[[0, 1], [1, 0]]. What a
-    bool tensor takes of x is counted while a compiled step runs (`graphc.counted`).
+    bool tensor takes of x is counted while a compiled step runs (`graphc.steps.dynamic_sizes`).
     """
     if isinstance(index, list) and not all(isinstance(i, (bool, int, float, np.generic)) for i in index):
         index = tuple(index)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Ints, Shape, call
@@ -29,6 +28,7 @@ from graphc.ops.functional.slicing import getitem, select_at
 from graphc.ops.tensor.deferred import Stacked
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import integer
 
 #: What no program can mean.
 _MOST_PIECES = 2**20

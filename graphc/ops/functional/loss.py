@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import one_of
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.indexing import INDEX_DTYPES
 from graphc.ops.functional.activation import log_softmax, softplus
@@ -30,8 +29,8 @@ from graphc.ops.functional.elementwise import (
     square,
     sub,
 )
-from graphc.ops.functional.fitting import require_alike
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.operand_checks import require_alike
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
 from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import expand_dims, reshape
@@ -39,6 +38,7 @@ from graphc.ops.functional.slicing import rows_at
 from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import one_of
 
 #: What a probability is at least, where the logarithm is taken or what is divided by.
 _LEAST = 1e-12

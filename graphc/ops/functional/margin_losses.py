@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.functional.activation import softplus
@@ -36,6 +35,7 @@ from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import expand_dims, squeeze
 from graphc.ops.functional.slicing import rows_at
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import boolean
 
 
 def gaussian_nll_loss(

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceTypeError, user_loc
 from graphc.ir.types import numpy_dtype
 from graphc.ops.tensor.arrays import note_write
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import exact_int
 
 
 def frombuffer(buffer: Any, dtype: DType, count: int = -1, offset: int = 0) -> Tensor:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.functional.arithmetic import div, float_power, floor_div, round_
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Extents, Ints, Operand, Shape, cast, cast_to
 from graphc.ops.functional.create import full, full_like, ones, zeros
-from graphc.ops.functional.decided import item_of, list_of
 from graphc.ops.functional.diagonals import diagonal
 from graphc.ops.functional.elements import gather_elements
 from graphc.ops.functional.elementwise import (
@@ -52,10 +50,12 @@ from graphc.ops.functional.shapes import (
 )
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.state import stop_gradient
+from graphc.ops.functional.traced_numbers import item_of, list_of
 from graphc.ops.tensor.autocast import marked
 from graphc.ops.tensor.methods import install
 from graphc.ops.tensor.operators import functions
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 class Methods(Overloads):

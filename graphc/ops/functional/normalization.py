@@ -10,8 +10,8 @@ from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Operand, call, cast, halves_widened, is_number, real_only, shape_of
 from graphc.ops.functional.elementwise import add, mul, pow_, rsqrt, sqrt, square
-from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.in_place import assign
+from graphc.ops.functional.operand_checks import require_at_least
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.reduce import reduce_mean
 from graphc.ops.functional.shapes import broadcast_to, reshape

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ir.types import DTYPES, numpy_dtype
 from graphc.ops.functional.activation import softmax
@@ -12,7 +11,6 @@ from graphc.ops.functional.arithmetic import added, round_, subtract
 from graphc.ops.functional.core import Axis, Extents, Ints, Operand, Shape, cast, pythons
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.diagonals import diag
-from graphc.ops.functional.distinct import unique_sorted
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elements import gather_elements
 from graphc.ops.functional.elementwise import add, mul
@@ -26,9 +24,11 @@ from graphc.ops.functional.shapes import as_shape, broadcast_to, flatten, ravel,
 from graphc.ops.functional.slicing import gather, select_at
 from graphc.ops.functional.sorting import argsort, sort
 from graphc.ops.functional.statistics import std, var
+from graphc.ops.functional.unique import unique_sorted
 from graphc.ops.tensor.dtype import DType, to_name
 from graphc.ops.tensor.methods import install
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 def _extremum(x: Tensor, largest: bool, given: tuple[Any, ...], named: dict[str, Any]) -> Any:

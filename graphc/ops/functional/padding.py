@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import boolean, exact_int, one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
-from graphc.ops.declared import borders
+from graphc.ops.declared import pad_modes
 from graphc.ops.functional.core import Number, Operand, call, cast_to
 from graphc.ops.functional.create import ones_like
 from graphc.ops.functional.joining import concat
@@ -17,6 +16,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import broadcast_to, reshape, whole_numbers
 from graphc.ops.functional.slicing import gather, getitem
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import boolean, exact_int, one_of
 
 
 def bordered(x: Tensor, paddings: Sequence[Sequence[int]], value: Number | Tensor = 0.0) -> Tensor:
@@ -92,10 +92,10 @@ def continued(x: Tensor, pairs: Sequence[Sequence[int]], kind: str, *, again: bo
         raise ArgumentValueError(f"pad: only constant borders may be negative, got {paddings}", loc=user_loc())
     if len(paddings) != x.ndim or any(any(p) and not n for n, p in zip(x.shape, paddings, strict=True)):
         raise ShapeError(f"pad: {x.tensor_type} cannot be continued by {paddings}, one pair an axis", loc=user_loc())
-    if borders.fits(kind, x.shape, paddings):
+    if pad_modes.fits(kind, x.shape, paddings):
         return call("BorderPad", x, paddings=paddings, mode=kind) if any(map(any, paddings)) else x.value()
     for axis, pair in enumerate(paddings):
-        if not again and kind in ("reflect", "symmetric") and max(pair) > borders.longest(kind, x.shape[axis]):
+        if not again and kind in ("reflect", "symmetric") and max(pair) > pad_modes.longest(kind, x.shape[axis]):
             raise ShapeError(
                 f"pad: a border of {max(pair)} does not fit axis {axis} of {x.tensor_type}, which is mirrored",
                 loc=user_loc(),

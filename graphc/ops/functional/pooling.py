@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import boolean, exact_int
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS, INTEGERS
 from graphc.ops.functional.conv import padded_ends, triple
@@ -32,6 +31,7 @@ from graphc.ops.functional.scalars import scalar
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, squeeze
 from graphc.ops.functional.sliding import Windows, both_ends, per_axis, windows_over
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import boolean, exact_int
 
 # ---- the largest element of each window
 

@@ -15,9 +15,9 @@ from graphc import dispatch
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir import TensorType
 from graphc.ir.types import HALVES
-from graphc.ops.declared.log import CAPACITY, FIRST, SUMMARY
 from graphc.ops.declared.python_call import PLACE, PythonFunction
 from graphc.ops.declared.rules import Array
+from graphc.ops.declared.step_log import CAPACITY, FIRST, SUMMARY
 from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.slicing import getitem

@@ -11,8 +11,8 @@ from graphc.ops.declared.rules import broadcast_shape, broadcast_shapes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Operand, call, cast_to
 from graphc.ops.functional.elementwise import add, mul, sub
-from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.joining import concat
+from graphc.ops.functional.operand_checks import require_rank
 from graphc.ops.functional.reduce import reduce_sum, sum_
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, swapaxes, transpose
 from graphc.ops.functional.slicing import getitem

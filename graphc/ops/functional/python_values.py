@@ -12,7 +12,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, us
 from graphc.ops.declared.bounds import IndexRangeError
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Tensor
-from graphc.refused import refuse_call
+from graphc.validation.wrong_arguments import refuse_call
 
 P = ParamSpec("P")
 R = TypeVar("R")

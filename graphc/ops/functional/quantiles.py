@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
@@ -38,6 +37,7 @@ from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, re
 from graphc.ops.functional.sorting import element_in_order, median, sorting_places
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import exact_int
 
 
 @method()

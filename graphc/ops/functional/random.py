@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Operand, call, cast, cast_to, real_only
 from graphc.ops.functional.elementwise import (
@@ -30,6 +29,7 @@ from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import drawing, generator
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 def uniform_from(state: Parameter, shape: Sequence[int]) -> Tensor:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from graphc.refused import refuse_call
+from graphc.validation.wrong_arguments import refuse_call
 
 
 def renamed(name: str, function: Callable[..., Any], *parameters: str) -> Callable[..., Any]:

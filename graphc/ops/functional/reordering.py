@@ -10,9 +10,9 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Ints, cast
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import less, sub
-from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.joining import concat, stack, unstack
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.operand_checks import require_at_least
 from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape, whole_numbers
 from graphc.ops.functional.slicing import gather, getitem
 from graphc.ops.tensor.methods import method

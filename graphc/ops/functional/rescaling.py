@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import one_of
 from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Extents, cast
@@ -35,6 +34,7 @@ from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.shapes import expand_dims, reshape
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import one_of
 
 Filter = Callable[[Tensor], Tensor]
 

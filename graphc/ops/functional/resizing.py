@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import one_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.banded import bands
 from graphc.ops.functional.adaptive_pooling import adaptive
@@ -17,6 +16,7 @@ from graphc.ops.functional.reduce import reduce_mean
 from graphc.ops.functional.shapes import transpose, whole_numbers
 from graphc.ops.functional.slicing import gather
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import one_of
 
 Places = Any  # float64[wanted]: where the entries of the result lie among those that there are.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import cast
@@ -38,6 +37,7 @@ from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import exact_int
 
 
 def _first_to_ring(p: Tensor, count: int, state: Parameter, replacement: bool) -> Tensor:

@@ -16,8 +16,8 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.bounds import as_index, in_bounds
 from graphc.ops.functional.core import call, cast, shape_of
 from graphc.ops.functional.elementwise import add, less
-from graphc.ops.functional.fitting import require_at_least
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.operand_checks import require_at_least
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor

@@ -9,9 +9,9 @@ import numpy as np
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
-from graphc.ops.declared.order import RANKED
 from graphc.ops.declared.rules import broadcast_shapes
 from graphc.ops.declared.shape import check_axis
+from graphc.ops.declared.sorting import RANKED
 from graphc.ops.functional.core import call, cast, cast_to, real_only, shape_of
 from graphc.ops.functional.create import arange, zeros, zeros_like
 from graphc.ops.functional.elements import elements_at, gather_elements

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import cast_to
@@ -25,8 +24,9 @@ from graphc.ops.functional.sparse_parts import (
 )
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
-from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.row_tensor import RowTensor
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.unused_arguments import only
 
 # ---- of dense tensors
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.checks import integer
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS
 from graphc.ops.functional.bounds import are_counted, as_index, elements_in_bounds
 from graphc.ops.functional.core import call, cast_to, real_only
 from graphc.ops.functional.create import ones_like, zeros, zeros_like
 from graphc.ops.functional.cumulative import cumsum
-from graphc.ops.functional.distinct import Runs
 from graphc.ops.functional.dynamic import places_of
 from graphc.ops.functional.elementwise import (
     abs_,
@@ -33,7 +31,9 @@ from graphc.ops.functional.scattering import tensor_scatter
 from graphc.ops.functional.shapes import expand_dims, reshape, transpose
 from graphc.ops.functional.slicing import getitem, rows_at
 from graphc.ops.functional.sorting import sorting_places
+from graphc.ops.functional.unique import Runs
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import integer
 
 #: What `CsrMatMul` has kernels for.
 _PRODUCTS = ("float32", "float64")

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Count, Operand, as_float, call, pair
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import add
-from graphc.ops.functional.fitting import require_alike
-from graphc.ops.functional.plain import unary
+from graphc.ops.functional.one_op import unary
+from graphc.ops.functional.operand_checks import require_alike
 from graphc.ops.functional.special import lgamma
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import exact_int
 
 bessel_i0, BesselI0 = unary("BesselI0", methods="", parameter="x")
 bessel_i0e, BesselI0e = unary("BesselI0e", methods="", parameter="x")

@@ -13,9 +13,9 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Axis, Operand, as_float, call, cast, halves_widened, real_only, shape_of
 from graphc.ops.functional.elementwise import add, equal, greater, maximum, mul, sqrt, square, sub
-from graphc.ops.functional.fitting import require_at_least, require_rank
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.norms import distance, vector_norm
+from graphc.ops.functional.operand_checks import require_at_least, require_rank
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, swapaxes

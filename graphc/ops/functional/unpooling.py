@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.bounds import IndexRangeError
 from graphc.ops.functional.core import Extents, Ints, cast_to
@@ -24,6 +23,7 @@ from graphc.ops.functional.shapes import expand_dims, reshape, squeeze
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.sliding import per_axis
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import boolean
 
 # ---- elements back at their places
 

@@ -9,7 +9,7 @@ from graphc.ops.gradients.custom import *
 from graphc.ops.gradients.derivatives import *
 from graphc.ops.gradients.hypermap import *
 from graphc.ops.gradients.reverse import *
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 if not TYPE_CHECKING:
     __all__ = [name for module in (custom, derivatives, hypermap, reverse) for name in module.__all__]

@@ -9,13 +9,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphc.checks import boolean, exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TransformError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.gradients.reverse import GradFunction, ValueAndGrad, function
 from graphc.ops.gradients.transforms import Axes, Jacobian, Mapping, Series, Tangents
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten
+from graphc.validation.checks import boolean, exact_int
 
 # ---- vmap
 

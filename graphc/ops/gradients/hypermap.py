@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.checks import boolean, string
 from graphc.errors import ArgumentTypeError, TraceError, user_loc
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
+from graphc.validation.checks import boolean, string
 
 _INTS = ("Int", "Int8", "Int16", "Int32", "Int64", "UInt8")
 

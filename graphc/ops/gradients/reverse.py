@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphc import dispatch
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
-from graphc.frames import clean
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+from graphc.tracebacks import clean
+from graphc.validation.checks import boolean
 
 
 class GradFunction:

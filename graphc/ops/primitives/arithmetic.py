@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphc.ops import functional as F
 from graphc.ops.functional.arithmetic import real_div
 from graphc.ops.functional.complex import complex_, complex_abs
-from graphc.ops.functional.fitting import require_alike
+from graphc.ops.functional.operand_checks import require_alike
 from graphc.ops.tensor.primitive import declare
 from graphc.ops.tensor.tensor import Tensor
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import only
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.attention import FAR, Attention, attend, unpacked_bits
@@ -17,6 +16,7 @@ from graphc.ops.functional.experts import finalized
 from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 def _flash_attention_score(

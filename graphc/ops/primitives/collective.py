@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import processes
-from graphc.arguments import only
-from graphc.checks import exact_int, one_of, string
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.collective import REDUCTIONS, WORLD
 from graphc.ops.functional import collective
 from graphc.ops.functional.collective import ReduceOp
 from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import exact_int, one_of, string
+from graphc.validation.unused_arguments import only
 
 
 class _InGroup(Primitive):

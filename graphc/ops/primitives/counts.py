@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.declared.shape import check_axis
@@ -12,13 +11,14 @@ from graphc.ops.functional.blocks import batch_to_space_nd, space_to_batch_nd
 from graphc.ops.functional.core import Ints
 from graphc.ops.functional.counting import bincount_of_size, confusion_matrix, histogram_fixed_width, segment_rows
 from graphc.ops.functional.dynamic import known_values
-from graphc.ops.functional.placing import fill_diagonal, index_put, masked_scatter
+from graphc.ops.functional.element_updates import fill_diagonal, index_put, masked_scatter
 from graphc.ops.functional.quantiles import median_of, nth_element
 from graphc.ops.functional.scattering import with_elements
 from graphc.ops.functional.sets import edit_distance, list_difference, ragged_range, within
 from graphc.ops.tensor.dtype import int32, to_name
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 # ---- order
 

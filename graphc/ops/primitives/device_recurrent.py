@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.control import scan
 from graphc.ops.tensor.primitive import Hint, Only, declare
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 def _check(owner: str, **wanted: tuple[Tensor, tuple[int, ...]]) -> None:

@@ -20,7 +20,7 @@ from graphc.ir import Graph, Node, Value
 from graphc.ops import functional as F
 from graphc.ops.primitives import Primitive
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.rows import tested
+from graphc.ops.tensor.row_tensor import tested
 from graphc.ops.tensor.tensor import Tensor
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import exact_int
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops import functional as F
@@ -16,6 +15,7 @@ from graphc.ops.functional.scattering import with_elements
 from graphc.ops.primitives.network import pair_of
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import exact_int
 
 # ---- layouts
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc import dispatch
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.control import with_tensors
 from graphc.ops.tensor.primitive import declare
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten, map_tensors, unflatten
+from graphc.validation.checks import boolean
 
 
 def _while_loop(cond_func: Callable[[Any], Any], loop_func: Callable[[Any], Any], init_val: Any) -> Any:

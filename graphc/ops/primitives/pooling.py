@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc.arguments import refusal
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.adaptive_pooling import adaptive_max
@@ -20,6 +19,7 @@ from graphc.ops.primitives.network import pair_of
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import refusal
 
 # ---- over windows
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from graphc.ops import functional as F
-from graphc.ops.functional.fitting import require_rank
 from graphc.ops.functional.fourier import fft_with_size
+from graphc.ops.functional.operand_checks import require_rank
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphc.checks import one_of
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.primitives.arrays import MirrorPad, Slice, StridedSlice
@@ -15,6 +14,7 @@ from graphc.ops.primitives.network import BinaryCrossEntropy, KLDivLoss, NLLLoss
 from graphc.ops.primitives.pull import pulled
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import one_of
 
 # ---- activations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.arguments import refusal
 from graphc.errors import DTypeError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.core import Ints
@@ -14,6 +13,7 @@ from graphc.ops.primitives.sampling import GridSampler2D, GridSampler3D, PSROIPo
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import refusal
 
 _GRIDS: dict[str, Any] = {
     "interpolation_mode": "bilinear",

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ir import TensorType
 from graphc.ops.declared.python_call import PLACE, PythonFunction
@@ -19,6 +18,7 @@ from graphc.ops.functional.printing import in_order
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -10,7 +10,7 @@ from graphc.ops.functional.core import Axis, Count, greatest
 from graphc.ops.functional.cumulative import logcumsumexp
 from graphc.ops.functional.dynamic import known_number
 from graphc.ops.functional.extrema import arg_with_value, place
-from graphc.ops.functional.fitting import require_alike
+from graphc.ops.functional.operand_checks import require_alike
 from graphc.ops.functional.reduce import reduce_prod
 from graphc.ops.functional.sorting import bucketize, searchsorted
 from graphc.ops.functional.statistics import renorm

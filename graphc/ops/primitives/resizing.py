@@ -7,7 +7,7 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.core import Extents
-from graphc.ops.functional.fitting import require_rank
+from graphc.ops.functional.operand_checks import require_rank
 from graphc.ops.functional.resizing import (
     resize_area,
     resize_bilinear,

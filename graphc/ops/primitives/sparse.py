@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.declared.indexing import INDEX_DTYPES
@@ -14,6 +13,7 @@ from graphc.ops.functional.scattering import tensor_scatter
 from graphc.ops.functional.sparse_parts import dense_product, sparse_slice, sparse_to_dense
 from graphc.ops.tensor.primitive import declare
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.validation.checks import boolean
 
 
 def _parts(owner: str, indices: Any, values: Any, shape: Any) -> tuple[Tensor, Tensor, tuple[int, ...]]:

@@ -13,7 +13,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.ops import functional as F
 from graphc.ops.functional.bounds import in_bounds
 from graphc.ops.functional.core import Operand, call
-from graphc.ops.functional.rows import merged_rows
+from graphc.ops.functional.table_rows import merged_rows
 from graphc.ops.primitives.optimizers import (
     _adadelta,
     _adagrad,
@@ -28,7 +28,7 @@ from graphc.ops.primitives.optimizers import (
 )
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
-from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.row_tensor import RowTensor
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 

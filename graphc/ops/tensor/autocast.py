@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 from graphc import dispatch
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors, tensors
-from graphc.refused import refuse_call
+from graphc.validation.wrong_arguments import refuse_call
 
 P = ParamSpec("P")
 R = TypeVar("R")

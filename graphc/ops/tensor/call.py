@@ -9,12 +9,12 @@ import numpy as np
 
 from graphc.dispatch import Recorder, detached, recorder
 from graphc.errors import TraceError
-from graphc.failures import failing
+from graphc.internal_errors import failing
 from graphc.ir import get_op
 from graphc.ops.declared import reference
 from graphc.ops.declared.rules import Array
 from graphc.ops.tensor.arrays import in_order, note_write
-from graphc.ops.tensor.rows import by_rows
+from graphc.ops.tensor.row_tensor import by_rows
 from graphc.ops.tensor.tensor import Tensor, require_array
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphc.errors import DTypeError, user_loc
+from graphc.errors.suggestions import nearest, question
 from graphc.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, UNSIGNED, dtype_name, numpy_dtype
-from graphc.suggest import nearest, question
 
 
 @dataclass(frozen=True, slots=True)

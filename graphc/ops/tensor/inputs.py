@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from graphc.ops.tensor.arrays import native, require_dtype
-from graphc.ops.tensor.asked import no_value
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.traced_queries import no_value
 from graphc.ops.tensor.tree import is_named, with_items
 
 

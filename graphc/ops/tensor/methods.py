@@ -8,10 +8,10 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.failures import door
+from graphc.internal_errors import door
 from graphc.ops.tensor.autocast import marked
 from graphc.ops.tensor.tensor import Tensor
-from graphc.refused import refuse_call
+from graphc.validation.wrong_arguments import refuse_call
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from graphc import dispatch
-from graphc.failures import door
+from graphc.internal_errors import door
 
 if TYPE_CHECKING:
     from graphc.ops.tensor.tensor import Tensor

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.arguments import no_effect, only
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, user_loc
+from graphc.validation.checks import boolean
+from graphc.validation.unused_arguments import no_effect, only
 
 
 class ParamInfo:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.checks import boolean, one_of
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -22,14 +21,15 @@ from graphc.errors import (
     stacklevel,
     user_loc,
 )
+from graphc.errors.suggestions import nearest, question
 from graphc.ir.types import TensorType
 from graphc.ops.tensor.arrays import aligned, narrowed
 from graphc.ops.tensor.operators import functions
 from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo, only_here
 from graphc.ops.tensor.tensor import Array, Tensor, to_array
 from graphc.processes import AxisCut, Cut, StageCut
-from graphc.signatures import caller
-from graphc.suggest import nearest, question
+from graphc.validation.checks import boolean, one_of
+from graphc.validation.signatures import caller
 
 _numbers = itertools.count()
 #: What users set of a parameter.

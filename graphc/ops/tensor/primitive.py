@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
-from graphc.failures import door
+from graphc.internal_errors import door
 from graphc.ops.tensor.autocast import marked
-from graphc.refused import refuse_call
+from graphc.validation.unused_arguments import refusal
+from graphc.validation.wrong_arguments import refuse_call
 
 
 class _Required:

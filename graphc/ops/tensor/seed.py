@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from graphc.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.random import mix64
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import integer
 from graphc_codegen.forks import rlock
 
 _seed: int | None = None

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, user_loc
+from graphc.errors.suggestions import no_attribute
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.operators import OwnOperators
 from graphc.ops.tensor.tensor import Tensor
-from graphc.suggest import no_attribute
 
 
 def no_operator(x: Any, sign: str, other: Any) -> ArgumentTypeError:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.arguments import only
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     TraceTypeError,
     user_loc,
 )
-from graphc.frames import clean
-from graphc.instead import instead
+from graphc.errors.suggestions import as_operand, no_attribute
+from graphc.errors.unsupported import instead
 from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
 from graphc.ops.tensor.arrays import (
     is_masked,
@@ -29,10 +28,9 @@ from graphc.ops.tensor.arrays import (
     value_text,
     writes_to,
 )
-from graphc.ops.tensor.asked import no_value, outlived, say_type, undecided, unknown
 from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
-from graphc.ops.tensor.numbers import (
+from graphc.ops.tensor.number_tensors import (
     divided,
     divided_by,
     inverted,
@@ -43,7 +41,9 @@ from graphc.ops.tensor.numbers import (
     rounded,
 )
 from graphc.ops.tensor.operators import Operators, functions
-from graphc.suggest import as_operand, no_attribute
+from graphc.ops.tensor.traced_queries import no_value, outlived, say_type, undecided, unknown
+from graphc.tracebacks import clean
+from graphc.validation.unused_arguments import only
 
 if TYPE_CHECKING:
     from graphc.ops.functional.methods import Methods

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from graphc.attached import KEY
 from graphc.ops.tensor.deferred import Stacked
 from graphc.ops.tensor.mutable import MutableDict, MutableList, MutableTuple
-from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.row_tensor import RowTensor
 from graphc.ops.tensor.sparse import Sparse
 from graphc.ops.tensor.tensor import Tensor
 

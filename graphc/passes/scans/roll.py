@@ -11,7 +11,7 @@ from graphc.ir.op import Scalar
 from graphc.ops.declared.scan import rows
 from graphc.ops.declared.transforms import REQUESTS
 from graphc.passes.autodiff import expand, without_requests
-from graphc.passes.places import Order
+from graphc.passes.node_places import Order
 from graphc.passes.scans.leaves import path_of, stacked_known, stacked_windows, window_of
 from graphc.passes.scans.loop import is_product, rearranges
 from graphc.passes.scans.turns import LEAST_TURNS, Course, Turns

@@ -12,7 +12,7 @@ import numpy as np
 
 from graphc.ir import Graph, Node, Value
 from graphc.ops.declared.transforms import REQUESTS
-from graphc.passes.places import Order
+from graphc.passes.node_places import Order
 from graphc.passes.scans.leaves import Leaves, can_stack, path_of, window_of
 
 #: Fewer turns stay as they are.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from graphc import processes
 from graphc.errors import LoweringError
 from graphc.ir import Graph, Node, Origin, Value
-from graphc.passes.uniform import PEERS, is_collective
+from graphc.passes.replicated import PEERS, is_collective
 
 #: A stage; None: every process computes it.
 Stage = int | None

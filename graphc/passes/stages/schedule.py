@@ -11,7 +11,7 @@ from graphc import processes
 from graphc.context import parallel_settings
 from graphc.errors import LoweringError
 from graphc.ir import Data, Graph, Node, Origin, TensorType
-from graphc.passes.uniform import PEERS, is_between_stages, is_collective
+from graphc.passes.replicated import PEERS, is_between_stages, is_collective
 
 
 class Turn(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphc.failures import doors
+from graphc.internal_errors import doors
 from graphc.scipy.optimize.assigning import linear_sum_assignment
 from graphc.scipy.optimize.minimizing import minimize
 from graphc.scipy.optimize.search import line_search

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch, ops
-from graphc.checks import boolean
 from graphc.errors import ArgumentTypeError, DTypeError, KernelError, ShapeError, user_loc
 from graphc.ops.functional.core import cast_to
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.checks import boolean
 
 _DTYPES = (
     "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",

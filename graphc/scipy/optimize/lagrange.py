@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.core import cast_to, is_number
 from graphc.ops.gradients.reverse import value_and_grad
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.scipy.optimize.functions import called, number
 from graphc.scipy.optimize.search import State, chosen
+from graphc.validation.unused_arguments import only
 
 _OWNER = "minimize"
 _ALPHA, _BETA, _RHO = 0.1, 0.9, 1.1

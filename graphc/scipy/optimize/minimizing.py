@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphc import dispatch
-from graphc.arguments import only, refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.tensor.tensor import Tensor
 from graphc.scipy.optimize.functions import called, evaluated, run, vector
 from graphc.scipy.optimize.lagrange import LagrangeResults, found, problem
 from graphc.scipy.optimize.quasi_newton import BFGS, Options, lbfgs, minimized
+from graphc.validation.unused_arguments import only, refusal
 
 
 class OptimizeResults(NamedTuple):

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, GraphcWarning, stacklevel, user_loc
-from graphc.suggest import nearest, question
+from graphc.errors.suggestions import nearest, question
 from graphc.train.context import RunContext
 
 #: The hooks of older versions, which those of training and evaluation call.

@@ -11,20 +11,20 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from graphc.arguments import no_effect, only
 from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
 from graphc.checkpoint.saving import alone, check_written, holds_parts
 from graphc.errors import ArgumentTypeError, ArgumentValueError, KindError, user_loc
+from graphc.errors.suggestions import nearest_argument, question
 from graphc.files import make_directory
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.seed import get_rng_state
 from graphc.ops.tensor.tensor import Tensor
 from graphc.processes import gather, rank
-from graphc.suggest import nearest_argument, question
 from graphc.train.callbacks.base import Callback
 from graphc.train.callbacks.monitors import step_in_epoch
-from graphc.train.together import found_by_all, several
+from graphc.train.rank_callbacks import found_by_all, several
+from graphc.validation.unused_arguments import no_effect, only
 
 _logger = logging.getLogger("graphc")
 _FORMATS = ("ckpt", "safetensors")

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from graphc.arguments import no_effect
 from graphc.checkpoint import save_checkpoint
 from graphc.checkpoint.saving import holds_parts
 from graphc.errors import ArgumentValueError, user_loc
@@ -20,7 +19,8 @@ from graphc.nn import checks
 from graphc.processes import anybody
 from graphc.train.callbacks.base import Callback
 from graphc.train.callbacks.checkpoint import restore
-from graphc.train.together import several
+from graphc.train.rank_callbacks import several
+from graphc.validation.unused_arguments import no_effect
 
 _logger = logging.getLogger("graphc")
 #: The key of the JSON file that asks for the end.

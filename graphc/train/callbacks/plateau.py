@@ -14,7 +14,7 @@ from graphc.ops.tensor.tensor import Tensor
 from graphc.processes import gather
 from graphc.train.callbacks.base import Callback
 from graphc.train.outputs import mean_loss
-from graphc.train.together import several
+from graphc.train.rank_callbacks import several
 
 _logger = logging.getLogger("graphc")
 #: What is better when it is smaller.

@@ -15,7 +15,6 @@ from typing import IO, Any
 import numpy as np
 
 from graphc import processes
-from graphc.arguments import only, refusal
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.files import make_directory
 from graphc.nn import checks
@@ -27,6 +26,7 @@ from graphc.ops.tensor.tensor import Tensor
 from graphc.train.callbacks.base import Callback
 from graphc.train.callbacks.monitors import step_in_epoch
 from graphc.train.outputs import mean_loss, overflow_of, scale_of
+from graphc.validation.unused_arguments import only, refusal
 
 _logger = logging.getLogger("graphc")
 #: The version of the lines' form: docs/training.md describes it.

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from graphc.arguments import no_effect, only, refusal
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.files import make_directory
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor
 from graphc.train.callbacks.summary import SCHEMA, numbered, write_line
+from graphc.validation.unused_arguments import no_effect, only, refusal
 
 _logger = logging.getLogger("graphc")
 _OWNER = "SummaryRecord"

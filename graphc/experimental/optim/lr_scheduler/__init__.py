@@ -18,7 +18,7 @@ from graphc.experimental.optim.lr_scheduler.decays import (
 )
 from graphc.experimental.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from graphc.experimental.optim.lr_scheduler.sequence import SequentialLR
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 __all__ = [
     "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR",

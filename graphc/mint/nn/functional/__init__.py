@@ -1,6 +1,6 @@
 """Functions of networks with torch's arguments (MindSpore: mindspore.mint.nn.functional)."""
 
-from graphc.failures import doors
+from graphc.internal_errors import doors
 from graphc.mint.nn.functional.activations import *
 from graphc.mint.nn.functional.activations import __all__ as _activations
 from graphc.mint.nn.functional.in_place import *

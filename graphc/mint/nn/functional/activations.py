@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.mint.elementwise import npu_gelu
 from graphc.ops import logsigmoid as _logsigmoid
 from graphc.ops import prelu, sigmoid, tanh
 from graphc.ops.functional.core import Operand
 from graphc.ops.functional.index import write
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 def _result(owner: str, input: Tensor, made: Tensor, inplace: bool) -> Tensor:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.mint.shapes import flatten
 from graphc.ops import embedding, fold, group_norm, pixel_shuffle, unfold
 from graphc.ops.functional.core import Axis, Ints, Operand
 from graphc.ops.functional.sliding import per_axis
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

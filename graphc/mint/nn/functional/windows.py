@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
 from graphc.ops import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -21,6 +20,7 @@ from graphc.ops.functional.extended import avg_pool3d_ext as avg_pool3d
 from graphc.ops.functional.extended import max_pool2d_ext as max_pool2d
 from graphc.ops.functional.resizing import resized
 from graphc.ops.tensor.tensor import Tensor
+from graphc.validation.unused_arguments import only
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:

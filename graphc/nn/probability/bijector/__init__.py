@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from graphc.nn.probability.bijector import base, functions
 from graphc.nn.probability.bijector.base import *
 from graphc.nn.probability.bijector.functions import *
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 if not TYPE_CHECKING:
     __all__ = [name for module in (base, functions) for name in module.__all__]

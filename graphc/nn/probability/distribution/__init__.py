@@ -8,7 +8,7 @@ from graphc.nn.probability.distribution.bell import *
 from graphc.nn.probability.distribution.discrete import *
 from graphc.nn.probability.distribution.positive import *
 from graphc.nn.probability.distribution.transformed import *
-from graphc.signatures import accept
+from graphc.validation.signatures import accept
 
 if not TYPE_CHECKING:
     __all__ = [name for module in (base, bell, discrete, positive, transformed) for name in module.__all__]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from graphc.lower.products import panels as chosen
+from graphc.lower.packing import panels as chosen
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.gemm import panels as panels_module
 from graphc_codegen.kernels.gemm.panels import tile_rows

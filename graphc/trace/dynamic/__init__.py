@@ -1,0 +1,1 @@
+"""Sizes and numbers that only the run tells, and values that are known before it."""

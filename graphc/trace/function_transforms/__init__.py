@@ -1,0 +1,1 @@
+"""Gradients, tangents and maps of functions, as nodes of a graph."""
