@@ -34,7 +34,7 @@ PICTURES = {
     "gpt": Picture("gpt", layers=24, width=1440, height=1000),
     "node": Picture("lenet", at="#%21", height=880),
     "memory": Picture("resnet20", at="#memory", height=640),
-    "passes": Picture("lenet", at="#passes/5", height=560),
+    "passes": Picture("lenet", at="#passes/4", height=560),
     "dark": Picture("resnet20", dark=True, keys="t", width=1440, height=900),
     "phone": Picture("lenet", width=390, height=844),
 }
