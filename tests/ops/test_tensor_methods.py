@@ -242,7 +242,7 @@ def test_methods_about_the_tensor():
 def test_attributes_of_primitives():
     p = ops.ReduceSum(keep_dims=True)
     assert (p.name, p.keep_dims, p.attrs) == ("ReduceSum", True, {"keep_dims": True, "skip_mode": False})
-    assert repr(ops.Concat(1)) == "Concat(axis=1)"
+    assert repr(ops.Concat(1)) == "Prim[Concat]<axis=1>"
     assert isinstance(p, ops.Primitive)
     assert p.add_prim_attr("x", 1).shard((1,)) is p
     assert not hasattr(p, "instance_name")
