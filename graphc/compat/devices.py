@@ -158,8 +158,8 @@ def memory_stats(device_target: str | None = None) -> dict[str, Any]:
     """The numbers of the other functions by name, zeros, and those of two pools without a block."""
     kinds = ("total_reserved", "total_allocated", "total_idle", "total_eager_free", "max_reserved", "max_allocated")
     stats: dict[str, Any] = dict.fromkeys((f"{kind}_memory" for kind in kinds), memory_allocated(device_target))
-    for pool in ("common", "persistent"):
-        stats[f"{pool}_mem_pool_stats"] = {"block_unit_size": 0, "block_counts": 0, "blocks_info": {}}
+    stats["common_mem_pool_stats"] = {"block_unit_size": 0, "block_counts": 0, "blocks_info": {}}
+    stats["persistent_mem_pool_stats"] = {"block_counts": 0, "block_unit_size": 0, "blocks_info": {}}
     return stats
 
 
