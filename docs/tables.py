@@ -25,6 +25,7 @@ from graphc.experimental import optim
 from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
 from graphc.ir.op import Kernel, Lowering, Reduce
 from graphc.nn.metrics.confusion import FORMULAS
+from graphc.ops.tensor.dtype import DType
 
 DOCS = Path(__file__).resolve().parent
 
@@ -89,7 +90,7 @@ def _names(module: Any) -> Callable[[], list[str]]:
 
 def _first_sentence(member: Any) -> str:
     if not (inspect.isclass(member) or callable(member)):
-        return f"`{member!r}`"
+        return f"`{member if isinstance(member, DType) else repr(member)}`"
     paragraph = (inspect.getdoc(member) or "").split("\n\n")[0].replace("\n", " ")
     without_source = re.sub(r"(;| \() ?MindSpore: [^()]*\)", lambda m: ")" if m[1] == ";" else "", paragraph)
     return re.split(r"(?<=\.) (?=[A-Z\"])", without_source)[0].removesuffix(".")

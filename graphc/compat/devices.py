@@ -155,14 +155,18 @@ max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
 
 
 def memory_stats(device_target: str | None = None) -> dict[str, Any]:
-    """The numbers of the other functions by name: zeros."""
+    """The numbers of the other functions by name, zeros, and those of two pools without a block."""
     kinds = ("total_reserved", "total_allocated", "total_idle", "total_eager_free", "max_reserved", "max_allocated")
-    return dict.fromkeys((f"{kind}_memory" for kind in kinds), memory_allocated(device_target))
+    stats: dict[str, Any] = dict.fromkeys((f"{kind}_memory" for kind in kinds), memory_allocated(device_target))
+    stats["common_mem_pool_stats"] = {"block_unit_size": 0, "block_counts": 0, "blocks_info": {}}
+    stats["persistent_mem_pool_stats"] = {"block_counts": 0, "block_unit_size": 0, "blocks_info": {}}
+    return stats
 
 
 def memory_summary(device_target: str | None = None) -> str:
     """`memory_stats` as text."""
-    return "\n".join(f"{name}: {size} B" for name, size in memory_stats(device_target).items())
+    stats = memory_stats(device_target)
+    return "\n".join(f"{name}: {size} B" for name, size in stats.items() if isinstance(size, int))
 
 
 def reset_peak_memory_stats(device_target: str | None = None) -> None:

@@ -14,6 +14,7 @@ from graphc import context
 from graphc.compat.aliases import Alias, AliasFinder
 from graphc.compat.toplevel import __version__
 from graphc.errors import printable
+from graphc.ops.tensor import dtype
 from graphc.paths.finders import LOADER
 from graphc.paths.lookup import Shadow, module_hint
 from graphc.paths.table import MODULES
@@ -72,6 +73,7 @@ def install() -> None:
     sys.meta_path.insert(0, _finder)
     sys.meta_path.append(_alias_finder)
     context.of_mindspore(True)
+    dtype.of_package("mindspore")
 
 
 def uninstall() -> None:
@@ -86,3 +88,4 @@ def uninstall() -> None:
         del sys.modules[name]
     _finder = None
     context.of_mindspore(False)
+    dtype.of_package("graphc")

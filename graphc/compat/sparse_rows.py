@@ -1,8 +1,8 @@
 """Sparse matrices row by row, as five tensors: MindSpore's primitives of `ops.operations.sparse_ops`.
 
-dense_shape: int32 or int64 [2]; batch_pointers [2]: 0 and the number of elements; row_pointers [rows + 1]: where rows begin;
-col_indices [n]; values [n]. Batches of several matrices are not implemented, but for SparseMatrixNNZ. How many elements a result
-has a compiled step counts; sizes of results are known there.
+dense_shape: int32 or int64 [2]; batch_pointers [2]: 0 and the number of elements, or that alone; row_pointers [rows + 1]: where
+rows begin; col_indices [n]; values [n]. Batches of several matrices are not implemented, but for SparseMatrixNNZ and
+SparseTensorToCSRSparseMatrix. How many elements a result has a compiled step counts; sizes of results are known there.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ Parts = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 _NAMES = ("dense_shape", "batch_pointers", "row_pointers", "col_indices", "values")
 
 
-def _check_kinds(owner: str, *parts: Any) -> None:
-    """ArgumentTypeError, DTypeError or ShapeError unless these are the parts of one matrix or more."""
+def _check_kinds(owner: str, *parts: Any, alone: bool = False) -> None:
+    """ArgumentTypeError, DTypeError or ShapeError unless these are the parts of one matrix or more; alone: of one."""
     for name, x in zip(_NAMES, parts, strict=True):
         if not isinstance(x, Tensor):
             raise ArgumentTypeError(f"{owner}: {name} must be a Tensor, got {type(x).__name__}", loc=user_loc())
         if name != "values" and x.tensor_type.dtype not in ("int32", "int64"):
             raise DTypeError(f"{owner}: {name}: {x.tensor_type}, expected int32 or int64", loc=user_loc())
-        if x.ndim != 1:
+        if x.ndim != 1 and not (alone and name == "batch_pointers" and x.shape == ()):
             raise ShapeError(f"{owner}: {name}: {x.tensor_type}, expected one axis", loc=user_loc())
 
 
 def _check(owner: str, *parts: Any) -> None:
     """As `_check_kinds`; ShapeError for several matrices, too."""
-    _check_kinds(owner, *parts)
+    _check_kinds(owner, *parts, alone=True)
     shape, batches, _, columns, values = parts
-    if shape.shape != (2,) or batches.shape != (2,) or values.shape != columns.shape:
+    if shape.shape != (2,) or batches.shape not in ((2,), ()) or values.shape != columns.shape:
         said = ", ".join(f"{name} {x.tensor_type}" for name, x in zip(_NAMES, parts, strict=True))
         raise ShapeError(f"{owner}: {said}: expected one matrix", loc=user_loc())
 
@@ -180,14 +180,22 @@ def _of_dense(dense_input: Tensor, indices: Tensor) -> Parts:
 
 
 def _of_places(indices: Tensor, values: Tensor, dense_shape: Tensor) -> Parts:
-    """The parts of the matrix that holds values [n] at places [n, 2], which are in order."""
+    """The parts of the matrix that holds values [n] at places [n, 2], which are in order; of several matrices [n, 3]."""
     owner = "SparseTensorToCSRSparseMatrix"
-    if indices.ndim != 2 or indices.shape[1:] != (2,) or values.shape != indices.shape[:1] or dense_shape.shape != (2,):
+    axes = indices.shape[1] if indices.ndim == 2 else 0
+    if axes not in (2, 3) or values.shape != indices.shape[:1] or dense_shape.shape != (axes,):
         raise ShapeError(
             f"{owner}: indices are {indices.tensor_type}, values {values.tensor_type}, the shape is"
-            f" {dense_shape.tensor_type}: expected [n, 2], [n] and [2]",
+            f" {dense_shape.tensor_type}: expected [n, 2], [n] and [2], or [n, 3], [n] and [3]",
             loc=user_loc(),
         )
+    if axes == 3:
+        count, height, _ = whole_numbers(owner, "dense_shape", numbers(owner, dense_shape))
+        begins = begins_of(indices[:, 0] * height + indices[:, 1], count * height)
+        batches = begins[::height]
+        ends = ops.concat((ops.reshape(begins[:-1], (count, height)), ops.reshape(batches[1:], (count, 1))), 1)
+        rows = ops.reshape(ends - ops.reshape(batches[:-1], (count, 1)), (-1,))
+        return ops.cast(dense_shape, indices.dtype), batches, rows, indices[:, 2], values
     height, _ = _sizes(owner, dense_shape)
     return _whole(ops.cast(dense_shape, indices.dtype), begins_of(indices[:, 0], height), indices[:, 1], values)
 

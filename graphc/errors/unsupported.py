@@ -25,6 +25,8 @@ _DATA = "use graphc.dataset: data sets are read outside of a step"
 #: What of `mindspore.ops` and `mindspore.ops.operations` is left out.
 OPS = {
     **_names(_CACHES, "MapCacheIdx MapUniform Merge make_map_parameter"),
+    **_names(_INTERNAL, "_infer_ops _rl_inner_ops _utils"),
+    "_csr_ops": "use CSRTensor and its methods, ops.csr_mm, ops.csr_add, ...",
     "FusedWeightScaleApplyMomentum": _OPTIMIZER,
     # ---- more than one process
     **_names(
@@ -240,7 +242,11 @@ PROFILER = _names(
     "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)",
     "DynamicProfilerMonitor EnvProfiler mstx",
 )
-PARALLEL = {"get_comm_name": "use the name of the group: MPI has no other"}
+PARALLEL = {
+    "get_comm_name": "use the name of the group: MPI has no other",
+    "distributed": "use nn.TrainOneStepCell in a data-parallel mode, and nn.DistributedGradReducer (docs/parallel.md)",
+    "function": _GROUPS,
+}
 
 #: What of `mindspore.graph` and `mindspore.utils` is left out.
 GRAPH = {
@@ -280,6 +286,10 @@ INSTEAD: dict[str, dict[str, str]] = {
     "graphc.parallel": PARALLEL,
     "graphc.compat.mint_distributed": {"TCPStore": _MPI},
     "graphc.ops.communication": {"TCPStore": _MPI},
+    "graphc.compat.parallel_nn": {"PipelineGradReducer": _GROUPS},
+    "graphc.compat.native": {"GroupOptions": "use the name of the group: MPI has no options"},
+    "graphc.hal": {"contiguous_tensors_handle": "use the tensors themselves: there is one memory"},
+    "graphc.experimental": {"MapParameter": _CACHES},
     "graphc.graph": GRAPH,
     "graphc.utils": UTILS,
     "graphc.nn": NN,

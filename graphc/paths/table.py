@@ -32,6 +32,7 @@ _AUDIO = ("graphc.dataset.audio", "graphc.compat.transforms")
 _PARALLEL = ("graphc.parallel", _TOP)
 _DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
 _INSIDE = ("graphc.compat.primitives",)
+_FUNCTIONS = ("graphc.compat.functions",)
 _GENERATED = (
     "graphc.compat.generated",
     "graphc.compat.generated_classes",
@@ -256,20 +257,20 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.ops.operations.linalg_ops": ("graphc.compat.linalg_ops", *_PRIMITIVES),
     **_within("mindspore.ops.operations", "sparse_ops _sparse_grad_ops", _SPARSE),
-    "mindspore.ops.operations.math_ops": (*_PRIMITIVES, "graphc.compat.sparse_segments"),
+    "mindspore.ops.operations.math_ops": (*_PRIMITIVES, "graphc.compat.sparse_segments", "graphc.compat.math_ops"),
     "mindspore.ops.operations._inner_ops": ("graphc.compat.inner", *_PRIMITIVES),
     "mindspore.ops.functional": ("graphc.ops.functional", *_OPS, *_INSIDE),
     "mindspore.ops.function": (*_OPS, "graphc.compat.extended.function"),
-    "mindspore.ops.function.math_func": (*_OPS, "graphc.compat.extended.math_func"),
-    "mindspore.ops.function.array_func": (*_OPS, "graphc.compat.extended.array_func"),
+    "mindspore.ops.function.math_func": (*_OPS, "graphc.compat.extended.math_func", *_FUNCTIONS),
+    "mindspore.ops.function.array_func": (*_OPS, "graphc.compat.extended.array_func", *_FUNCTIONS),
     **_within(
         "mindspore.ops.function",
         "clip_func debug_func grad linalg_func fft_func image_func other_func"
         " parameter_func spectral_func vmap_func sparse_func sparse_unary_func",
         _OPS,
     ),
-    "mindspore.ops.function.nn_func": (*_OPS, "graphc.compat.attention", "graphc.compat.extended.nn_func"),
-    "mindspore.ops.function.random_func": (*_OPS, *_INSIDE, "graphc.compat.extended.random_func"),
+    "mindspore.ops.function.nn_func": (*_OPS, "graphc.compat.attention", "graphc.compat.extended.nn_func", *_FUNCTIONS),
+    "mindspore.ops.function.random_func": (*_OPS, *_INSIDE, "graphc.compat.extended.random_func", *_FUNCTIONS),
     **_within("mindspore.ops.function.grad", "grad_func", _OPS),
     "mindspore.ops.composite": ("graphc.ops.gradients", *_OPS),
     **_within("mindspore.ops.composite", "base math_ops multitype_ops env_ops", ("graphc.ops.gradients", *_OPS)),

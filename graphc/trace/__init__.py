@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from graphc.context import leaves_to_python
 from graphc.errors import GraphcError
 from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
@@ -80,6 +81,7 @@ def _traced(
 ) -> Traced:
     tracer = Tracer(type(cell).__name__)
     tracer.counting, tracer.apart, tracer.attributes = counting, apart, attributes
+    tracer.plain = leaves_to_python() and not cell.always_compiles
     names = input_names(cell, structure, leaves)
     symbols: list[Any] = []
     inputs: dict[int, int] = {}

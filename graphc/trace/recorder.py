@@ -62,6 +62,8 @@ class GraphRecorder(dispatch.Recorder):
         #: Of a branch: the recorder of the whole graph.
         self._root: GraphRecorder | None = parent.root if parent else None
         self.in_scan: bool = parent is not None and parent.in_scan
+        #: Whether what is printed looks as in PYNATIVE_MODE.
+        self.plain: bool = parent is not None and parent.plain
         self.graph: Graph = Graph(name, parent.graph.ids if parent else Ids())
         self.params: dict[int, Parameter] = {}  # by Param node id, root only
         self.named: set[str] = set()  # what the graph calls them

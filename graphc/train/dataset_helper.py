@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graphc.errors import ArgumentValueError, user_loc
@@ -16,7 +16,7 @@ from graphc.train.sink import Sink
 class DatasetHelper:
     """What a training loop goes through (MindSpore: train.DatasetHelper).
 
-    Without dataset_sink_mode every `for` is a pass over the data set, of which there are epoch_num, and gives tuples of
+    Without dataset_sink_mode every `for` is a pass over the data set, of which there are epoch_num, and gives lists of
     Tensors. With it a `for` is one sink of sink_size steps, -1 for as many as the data set has: it gives an empty tuple once,
     for a call of what `connect_network_with_dataset` returns. Raises ArgumentTypeError or ArgumentValueError.
     """
@@ -30,8 +30,8 @@ class DatasetHelper:
         checks.integer(owner, "epoch_num", epoch_num)
         self.batches = Batches(dataset, -1 if self.sinks else epoch_num)
 
-    def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
-        return iter([()]) if self.sinks else self.batches.one_pass()
+    def __iter__(self) -> Iterator[Sequence[Tensor]]:
+        return iter([()]) if self.sinks else map(list, self.batches.one_pass())
 
     def types_shapes(self) -> tuple[list[Any], list[tuple[int, ...]]]:
         """The dtypes and shapes of a batch's columns."""

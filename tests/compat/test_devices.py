@@ -35,7 +35,10 @@ def test_there_is_one_cpu(ms):
     for module in (ms.hal, ms.runtime, ms):
         assert module.max_memory_allocated() == module.memory_reserved() == 0
         assert module.empty_cache() is module.synchronize() is None
-    assert set(ms.runtime.memory_stats().values()) == {0}
+    stats = ms.runtime.memory_stats()
+    pools = [stats.pop(f"{pool}_mem_pool_stats") for pool in ("common", "persistent")]
+    assert pools == [{"block_unit_size": 0, "block_counts": 0, "blocks_info": {}}] * 2
+    assert set(stats.values()) == {0}
 
 
 def test_streams_and_events_are_over_at_once(ms):

@@ -16,8 +16,8 @@ import numpy as np
 
 #: Results that MindSpore leaves as the memory happens to be.
 UNWRITTEN = {"MinimumGradGrad": (0, 1)}
-#: Where MindSpore's gradient is zero and the true one is not, and where there is none.
-NO_GRADIENT = ("as_strided", "AsStrided", "SliceExt", "view_dtype", "ClipByNorm() | i(0, 0)")
+#: Where MindSpore's gradient is zero and the true one is not, where there is none, and where it is of another shape.
+NO_GRADIENT = ("as_strided", "AsStrided", "SliceExt", "view_dtype", "ClipByNorm() | i(0, 0)", "spared")
 
 
 def lines(text: str) -> list[str]:
@@ -60,6 +60,7 @@ class Names(dict[str, Any]):
             var=lambda x, axes=None: list(moments(x, axes))[1],
             maxima=maxima,
             lstm=lambda attributes, x, h, c, w: (x, h, c, w, *self["LSTM"](*attributes, 0.0)(x, h, c, w)[:3]),
+            spared=lambda attributes: lambda *operands: self["LSTM"](*attributes, 0.0)(*operands)[:3],
             spare=lambda attributes, *operands: self["LSTM"](*attributes, 0.0)(*operands)[3],
             inf=float("inf"),
         )

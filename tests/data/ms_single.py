@@ -1,4 +1,4 @@
-"""Record primitives that MindSpore has beneath `mindspore.ops.operations` alone, with MindSpore 2.10:
+"""Record primitives and functions that MindSpore has in files of `mindspore.ops` alone, with MindSpore 2.10:
 `python -m tests.data.ms_single tests/data/ms_single.json`.
 
 `tests/ops/test_single_recorded.py` evaluates the same texts, which are cases of ms_cases.py.
@@ -84,6 +84,27 @@ SparseMatrixTranspose() | i(2, 3), i(0, 3), i(0, 1, 3), i(0, 0, 2), f(3)
 SparseMatrixMatMul(True) | i(2, 3), i(0, 3), i(0, 1, 3), i(0, 0, 2), f(3), f(2, 4)
 SparseReshape() | l([0, 0], [1, 2], [1, 0]), l(2, 3), l(6)
 SparseReshape() | l([0], [4], [3]), l(6), l(-1)
+SparseMatrixSoftmax(float32) | i(3, 3), scalar(4), i(0, 1, 3, 4), i(0, 0, 2, 1), f(4)
+SparseTensorToCSRSparseMatrix() | l([0, 0, 1], [0, 2, 3], [2, 0, 1], [2, 1, 2], [2, 1, 3]), f(5), l(3, 3, 4)
+spared((3, 2, 1, True, False)) | f(4, 2, 3), f(1, 2, 2), g(1, 2, 2), f(56, 1, 1)
+spared((3, 2, 1, True, True)) | f(4, 2, 3), f(2, 2, 2), g(2, 2, 2), f(112, 1, 1)
+spared((2, 2, 2, True, False)) | f(4, 2, 2), f(2, 2, 2), g(2, 2, 2), f(96, 1, 1)
+AddV2() | f(2, 3), g(2, 3)
+chunk_ext | f(5, 3), 2
+chunk_ext | f(2, 3), 2, 1
+split_ext | f(5, 3), 2
+split_ext | f(2, 3), [1, 2], 1
+max_ext | f(2, 3)
+max_ext | f(2, 3), 1
+min_ext | f(2, 3)
+min_ext | i([3, 1, 2], [6, 5, 4]), 0, True
+mean_ext | f(2, 3)
+mean_ext | f(2, 3), 1, True
+mean_ext | i([3, 1, 2], [6, 5, 4])
+mean_ext | i([3, 1, 2], [6, 5, 4]), (0, 1), False, float32
+mul_ext | f(2, 3), g(3)
+new_ones | f(2), (2, 3)
+new_zeros | i(2), 3
 """
 CASES = lines(TEXT)
 
@@ -92,10 +113,11 @@ def main() -> None:
     """Record all cases."""
     import mindspore as ms
     from mindspore import ops
+    from mindspore.ops.function import array_func, math_func
     from mindspore.ops.operations import _grad_ops, _sparse_grad_ops, image_ops, math_ops, nn_ops, sparse_ops
 
     ms.set_context(mode=ms.PYNATIVE_MODE)
-    places = [_grad_ops, ops, nn_ops, sparse_ops, math_ops, image_ops, _sparse_grad_ops, ms]
+    places = [_grad_ops, ops, nn_ops, sparse_ops, math_ops, image_ops, _sparse_grad_ops, ms, array_func, math_func]
     record_cases(CASES, Names(ms.Tensor, places), sys.argv[1])
 
 

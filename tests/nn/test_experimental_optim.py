@@ -104,6 +104,12 @@ def test_a_compiled_step_reads_the_rate_that_a_scheduler_writes():
     np.testing.assert_allclose(moves, [[0.5] * 2, [0.25] * 2, [0.125] * 2], rtol=1e-4)
 
 
+def test_what_a_scheduler_returns_is_mindspores():
+    optimizer = optim.SGD(weights()[:1], 0.5)
+    assert lr_scheduler.StepLR(optimizer, 2).step() is True
+    assert lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 2).step(0.5) is None
+
+
 def test_a_number_in_place_of_the_rate_counts_from_the_next_step_on():
     w, _ = weights()
     optimizer = optim.SGD([w], 0.5)

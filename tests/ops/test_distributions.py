@@ -229,6 +229,16 @@ def test_classes_beside_the_true_ones():
     assert set(kept.tolist()) == {3}
     with pytest.raises(ArgumentValueError, match="5 different classes of 1"):
         ops.uniform_candidate_sampler(true, 2, 5, True, 5, 0, True)
+    beyond = Tensor(
+        np.array([[1, 7], [0, 4]])
+    )  # MindSpore's example has such classes; its numbers, of 5 and of 3 draws.
+    found = ops.log_uniform_candidate_sampler(beyond, 2, 3, False, 5)[1].asnumpy()
+    np.testing.assert_allclose(found, 3 * np.log([[3 / 2, 9 / 8], [2, 6 / 5]]) / math.log(6), rtol=1e-6)
+    assert found[0, 1] == pytest.approx(0.1972079)
+    assert ops.uniform_candidate_sampler(beyond, 2, 3, False, 5)[1].asnumpy() == pytest.approx(0.6)
+    assert set(ops.uniform_candidate_sampler(beyond, 2, 9, False, 5, 0, True)[0].asnumpy().tolist()) <= {2, 3}
+    with pytest.raises(ArgumentValueError, match="true_classes must be 0 or more"):
+        ops.uniform_candidate_sampler(-beyond, 2, 3, False, 5)
     with pytest.raises(TraceError, match="uniform_candidate_sampler cannot be compiled"):
         Of(lambda t: ops.uniform_candidate_sampler(t, 2, 5, True, 5)[0])(true)
 

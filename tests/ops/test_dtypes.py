@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import GraphcWarning, Tensor, ops
+from graphc import GraphcWarning, Tensor, compat, ops
 from tests.cells import Of
 
 DTYPES = ["bool_", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16"]
@@ -193,3 +193,15 @@ def test_halves_keep_their_digits_in_gelu(dtype, function, exact, compute):
     np.testing.assert_allclose(got.astype("float32").asnumpy(), want, rtol=1.1 * step, atol=1e-6)
     assert np.isfinite(gradient.astype("float32").asnumpy()).all()
     assert gradient.astype("float32").asnumpy()[[0, 1, -2, -1]].tolist() == [0, 0, 1, 1]
+
+
+def test_names_inside_of_containers():
+    assert str([graphc.bool_, graphc.int8, graphc.bfloat16, graphc.complex64]) == (
+        "[graphc.bool, graphc.int8, graphc.bfloat16, graphc.complex64]"
+    )
+    assert f"{graphc.uint8} {graphc.bfloat16}" == "UInt8 BFloat16"
+    compat.install()
+    try:
+        assert repr((graphc.bool_, graphc.uint16)) == "(mindspore.bool, mindspore.uint16)"
+    finally:
+        compat.uninstall()

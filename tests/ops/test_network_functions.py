@@ -174,6 +174,11 @@ def test_likeness_of_images():
         255 / np.sqrt(((bytes_[0].asnumpy().astype(float) - bytes_[1].asnumpy()) ** 2).mean((1, 2, 3)))
     )
     np.testing.assert_allclose(nn.PSNR(255)(*bytes_).asnumpy(), want, rtol=1e-5)
+    for dtype in ("int16", "int32", "int64", "uint16", "uint32"):
+        np.testing.assert_allclose(Of(nn.PSNR(255))(*(x.astype(dtype) for x in bytes_)).asnumpy(), want, rtol=1e-5)
+    # What MindSpore's example gives.
+    few = [Tensor(np.array([[[row, row]]])) for row in ([1, 2, 3, 4], [3, 4, 5, 6])]
+    assert nn.PSNR()(*few).asnumpy() == pytest.approx([-6.0206], rel=1e-5)
     with pytest.raises(graphc.ShapeError, match="smaller than the window"):
         nn.SSIM()(*given)
 

@@ -162,3 +162,51 @@ def test_primitives_that_take_all_when_they_are_called():
     z = (x + 1j * x[::-1]).astype(np.complex64)
     assert np.array_equal(ops.ConjugateTranspose()(Tensor(z), (1, 0)).asnumpy(), z.conj().T)
     assert np.array_equal(ops.ConjugateTranspose()(Tensor(x), (1, 0)).asnumpy(), x.T)
+
+
+class Own(ops.Primitive):
+    @ops.prim_attr_register
+    def __init__(self, k, mode="a"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("primitive", "shown"),
+    [
+        (ops.Add(), "Prim[Add]"),
+        (ops.MatMul(transpose_b=True), "Prim[MatMul]<transpose_a=False, transpose_b=True>"),
+        (ops.ReduceSum(True), "Prim[ReduceSum]<keep_dims=True, skip_mode=False>"),
+        (Own(2), "Prim[Own]<k=2, mode=a>"),
+        (ops.Primitive("foo"), "Prim[foo]"),
+        (ops.Add().add_prim_attr("a", 1), "Prim[Add]<a=1>"),
+        (ops.Add().set_stage(1).set_device("CPU"), "Prim[Add]<stage=1, primitive_target=CPU>"),
+        (
+            ops.Add().shard(((1, 1), (1, 1)), ((1, 1),)),
+            "Prim[Add]<in_strategy=((1, 1), (1, 1)), out_strategy=((1, 1),)>",
+        ),
+        (ops.Add().recompute(False), "Prim[Add]<recompute=False>"),
+    ],
+)
+def test_primitives_are_shown_as_mindspores(primitive, shown):
+    assert str(primitive) == repr(primitive) == shown
+
+
+def test_what_a_primitive_is_told_of_names_and_places():
+    add = ops.Add()
+    with pytest.raises(AttributeError, match="'Add' object has no attribute 'input_names'"):
+        add.input_names  # noqa: B018
+    add.init_prim_io_names(["x", "y"], ["sum"])
+    assert (add.input_names, add.output_names, str(add)) == (["x", "y"], ["sum"], "Prim[Add]")
+    assert add.place("MS_WORKER", 0) is None
+    assert str(add) == "Prim[Add]<ms_role=MS_WORKER, rank_id=0>"
+    assert add.set_device("CPU").primitive_target == "CPU"
+    assert (add(Tensor([1.0]), Tensor([2.0])) == 3).all()
+    for wrong, error, message in (
+        (lambda: add.shard(3), TypeError, "in_strategy must be a tuple, got int"),
+        (lambda: add.shard(None, 3), TypeError, "out_strategy must be a tuple, got int"),
+        (lambda: add.recompute(3), TypeError, "mode must be a bool, got int"),
+        (lambda: add.place("a", 0), ValueError, "role must be 'MS_WORKER', got 'a'"),
+        (lambda: add.place("MS_WORKER", "x"), TypeError, "rank_id must be an int, got str"),
+    ):
+        with pytest.raises(error, match=message):
+            wrong()

@@ -64,6 +64,16 @@ def test_lstm(sizes, layers, has_bias, both):
     assert graphc.grad(lambda w: Run(*attributes)(*operands[:3], w)[0].sum())(operands[3]).shape == w.shape
 
 
+def test_second_biases_are_left_out():
+    x, state, w = Tensor(floats(5, 2, 3)), Tensor(floats(1, 2, 4)), floats(128, 1, 1)
+    both = np.concatenate([w, floats(16, 1, 1)])
+    with pytest.warns(
+        graphc.GraphcWarning, match="LSTM: of the 144 elements of w the last 16, second biases, are left out"
+    ):
+        found = ops.LSTM(3, 4, 1, True, False, 0.0)(x, state, state, Tensor(both))[0]
+    assert (found == ops.LSTM(3, 4, 1, True, False, 0.0)(x, state, state, Tensor(w))[0]).all()
+
+
 def test_what_lstm_does_not_take():
     x, state = Tensor(floats(5, 2, 3)), Tensor(floats(1, 2, 4))
     with pytest.raises(ValueError, match=r"LSTM: x f32\[5,2,3\].*w of 128 elements"):

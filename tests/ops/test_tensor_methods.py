@@ -242,9 +242,9 @@ def test_methods_about_the_tensor():
 def test_attributes_of_primitives():
     p = ops.ReduceSum(keep_dims=True)
     assert (p.name, p.keep_dims, p.attrs) == ("ReduceSum", True, {"keep_dims": True, "skip_mode": False})
-    assert repr(ops.Concat(1)) == "Concat(axis=1)"
+    assert repr(ops.Concat(1)) == "Prim[Concat]<axis=1>"
     assert isinstance(p, ops.Primitive)
-    assert p.add_prim_attr("x", 1).shard((1,)) is p
+    assert p.add_prim_attr("x", 1).del_prim_attr("y") is p
     assert not hasattr(p, "instance_name")
     # As MindSpore has it: the op keeps its own name.
     assert p.set_prim_instance_name("total") is p

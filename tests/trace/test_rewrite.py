@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import PYNATIVE_MODE, Parameter, Tensor, nn, ops
+from graphc import PYNATIVE_MODE, Parameter, Tensor, compat, context, nn, ops
 from graphc.debug import debug
 from graphc.ops.declared import step_log
 
@@ -234,6 +234,66 @@ def test_tensors_are_printed_as_mindspore_prints_them(capsys):
     )
 
 
+@pytest.mark.parametrize("jit", [True, False])
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [
+        (np.float32(10), "10"), (np.float32(1 / 3), "0.333333"), (np.float32(123456.789), "123457"), (np.float32(1e-7), "1e-07"),
+        (np.float32(np.inf), "inf"), (np.float32(np.nan), "nan"), (np.float32(-0.0), "-0"), (np.float16(1 / 3), "0.333252"),
+        (np.float64(1 / 3), "0.333333"), (np.float64(123456789.123), "1.23457e+08"), (np.int64(2**40), "1099511627776"),
+        (np.bool_(True), "1"), (np.bool_(False), "0"),
+        (np.array([1 / 3]), "Tensor(shape=[1], dtype=Float64, value=[ 3.33333333e-01])"),
+        (np.array([1.5 + 2j], np.complex64), "Tensor(shape=[1], dtype=Complex64, value=[1.5+2.j])"),
+    ],
+)  # fmt: skip
+def test_numbers_of_every_dtype_are_printed_as_by_mindspores_graphs(capsys, jit, value, printed):
+    class Net(nn.Cell):
+        def construct(self, x):
+            ops.print_(x)
+            return x
+
+    with debug(jit=jit):
+        Net()(Tensor(value))
+    assert capsys.readouterr().out == f"{printed}\n"
+
+
+#: By Python's print and ops.print_ in a program that sets no mode, as MindSpore 2.10 prints.
+PLAIN = """\
+y [[3.]
+ [7.]]
+a-b
+[Tensor(shape=[], dtype=Float32, value= 10)] Float32 [mindspore.float32] ((2, 1), None)!
+pos 7.0
+z
+Tensor(shape=[2, 1], dtype=Float32, value=
+[[ 3.00000000e+00],
+ [ 7.00000000e+00]])
+(Tensor(shape=[], dtype=Float32, value= 10), 1)
+"""
+
+
+def test_where_no_mode_is_set_prints_are_those_of_pynative_mode(capsys, mode_again):
+    class Net(nn.Cell):
+        def construct(self, x):
+            y = x.sum(1, keepdims=True)
+            print("y", y, flush=True)
+            print("a", "b", sep="-")
+            print([y.sum()], y.dtype, [y.dtype], (y.shape, None), end="!\n")
+            if y.sum() > 0:
+                print("pos", y.max())
+            ops.print_("z", y, (y.sum(), 1))
+            return y
+
+    context._chosen.discard("mode")
+    compat.install()
+    try:
+        for _ in range(2):
+            Net()(Tensor([[1.0, 2.0], [3.0, 4.0]]))
+            assert capsys.readouterr().out == PLAIN
+    finally:
+        compat.uninstall()
+
+
 def test_of_a_large_tensor_the_corners_are_printed(capsys):
     class Net(nn.Cell):
         def construct(self, x):
@@ -287,4 +347,4 @@ def test_pynative_prints_between_other_prints(capsys):
         Net()(Tensor(1.5))
     finally:
         graphc.set_context(mode=graphc.GRAPH_MODE)
-    assert capsys.readouterr().out == "first\nsecond\nTensor(shape=[], dtype=Float32, value=  1.50000000e+00)\nthird\n"
+    assert capsys.readouterr().out == "first\nsecond\nTensor(shape=[], dtype=Float32, value= 1.5)\nthird\n"

@@ -25,6 +25,7 @@ def test_both_ways_give_the_bits_of_a_model():
     assert helper.sink_size() == 1
     for _ in range(4):
         for batch in helper:
+            assert isinstance(batch, list)
             singly(*batch)
     helper.release()
     helper = train.DatasetHelper(samples(), sink_size=6)

@@ -167,6 +167,8 @@ def _word(w: Writer, pointer: str, dtype: str, i: str | int) -> str:
     value = w.load(w.at(pointer, i, type), type)
     if type == "float":
         value, type = w.op(f"bitcast float {value} to i32"), "i32"
+    if type == "double":
+        value, type = w.op(f"bitcast double {value} to i64"), "i64"
     if type == "i64":
         return value
     return w.op(f"{'sext' if dtype == 'int32' else 'zext'} {type} {value} to i64")

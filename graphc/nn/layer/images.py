@@ -9,6 +9,7 @@ import numpy as np
 
 from graphc import ops
 from graphc.errors import DTypeError, ShapeError, user_loc
+from graphc.ir.types import COMPLEX, DTYPES, INTEGERS
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.padding import bordered
@@ -73,7 +74,8 @@ class _Alike(Cell):
                 f"{owner}: the images are {first.tensor_type}, expected one of {', '.join(self._dtypes)}",
                 loc=user_loc(),
             )
-        scale = 1.0 if first.tensor_type.is_float else 1 / float(np.iinfo(first.tensor_type.numpy).max)
+        whole = first.tensor_type.dtype in INTEGERS
+        scale = 1 / float(np.iinfo(first.tensor_type.numpy).max) if whole else 1.0
         images = (ops.cast(x, "float32") for x in (first, second))
         one, two = (x if scale == 1.0 else x * scale for x in images)
         return one, two, self.max_val * scale
@@ -179,8 +181,10 @@ class MSSSIM(_Structure):
 
 class PSNR(_Alike):
     """[N]: the peak signal-to-noise ratio of images [N, C, H, W] in decibels, 10 log10(max_val^2 / mean squared error)
-    (MindSpore: nn.PSNR).
+    (MindSpore: nn.PSNR). Images are of floats, integers or bools.
     """
+
+    _dtypes = tuple(d for d in DTYPES if d not in COMPLEX)
 
     def construct(self, img1: Any, img2: Any) -> Tensor:
         a, b, most = self.pair(img1, img2)

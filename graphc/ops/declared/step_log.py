@@ -30,10 +30,10 @@ def _bits(x: Array) -> Array:
     return (x.view(f"u{x.dtype.itemsize}") if x.dtype.kind not in "iub" else x).astype(np.int64)
 
 
-def _ref(log: Array, *xs: Array, site: int) -> Array:
+def _ref(log: Array, *xs: Array, site: int, doubles: tuple[int, ...]) -> Array:
     out = log.copy()
     # The reference in float64 logs what the step would: float32 bits.
-    narrow = [x.astype(np.float32) if x.dtype == np.float64 else x for x in xs]
+    narrow = [x.astype(np.float32) if x.dtype == np.float64 and k not in doubles else x for k, x in enumerate(xs)]
     entry = np.concatenate([np.array([site], np.int64), *(_bits(x).reshape(-1) for x in narrow)])
     used = int(log[0])
     if used + entry.size > log.size:
@@ -67,18 +67,19 @@ def _samples() -> list[Sample]:
         Sample((log, floats(3), integers(2, 2), booleans(), integers(2, dtype="int64")), {"site": 3}),
         Sample((full, floats(7)), {"site": 1}),
         Sample((log,), {"site": 2}),
+        Sample((log, floats(3).astype(np.float64), floats(2)), {"site": 4, "doubles": (0,)}),
     ]
 
 
 op(
     "AppendLog",
     "log *xs",
-    attrs={"site": REQUIRED},
+    attrs={"site": REQUIRED, "doubles": ()},
     infer=_infer,
     ref=_ref,
     grad=NO_GRAD,
     lower=Kernel(_lower, ("int64",)),
     samples=_samples,
     doc="the log with an entry more: the number `site`, then the elements of xs, one word each. Word 0 counts the words in"
-    " use, word 1 the entries that did not fit",
+    " use, word 1 the entries that did not fit. doubles: which of xs are float64",
 )

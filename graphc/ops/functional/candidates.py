@@ -82,13 +82,16 @@ def pair_of_seeds(seed: int, offset: int) -> int | None:
 # ---- classes
 
 
-def _candidates(owner: str, true: Tensor, weights: Any, count: int, unique: bool, seed: int, left_out: Any) -> Triple:
-    """(classes, how often each true and each drawn class is to be expected)."""
+def _candidates(
+    owner: str, true: Tensor, chance: Any, last: int, count: int, unique: bool, seed: int, left_out: Any
+) -> Triple:
+    """(classes below last, how often each true and each drawn class is to be expected); chance: the probability of classes."""
     state = generator(seed or None)
     with drawing:
         stream = np.random.Generator(np.random.Philox(key=int(state.storage[()]) & 0xFFFFFFFFFFFFFFFF))
         assign_add(state, 1)
-    p = weights / weights.sum()
+    p = chance(np.arange(last))
+    p = p / p.sum()  # To the last bit, as NumPy asks for.
     drawn: list[int] = []
     kept, tries = set(left_out), 0
     allowed = len(p) - len(kept)
@@ -104,7 +107,7 @@ def _candidates(owner: str, true: Tensor, weights: Any, count: int, unique: bool
                 break
 
     def expected(classes: Any) -> Tensor:
-        q = p[classes]
+        q = chance(classes)
         return Tensor((q * count if tries == count else -np.expm1(tries * np.log1p(-q))).astype(np.float32))
 
     classes = require_array(true)
@@ -121,8 +124,8 @@ def _checked(owner: str, true: Tensor, num_true: int, num_sampled: int, unique: 
     if true.ndim != 2 or true.shape[1] != num_true:
         raise ShapeError(f"{owner}: true_classes are {true.tensor_type}, expected [rows, {num_true}]", loc=user_loc())
     array = require_array(true)
-    if array.size and not 0 <= array.min() <= array.max() < range_max:
-        raise ArgumentValueError(f"{owner}: true_classes must lie in 0 .. {range_max - 1}", loc=user_loc())
+    if array.size and array.min() < 0:
+        raise ArgumentValueError(f"{owner}: true_classes must be 0 or more", loc=user_loc())
 
 
 def log_uniform_candidate_sampler(
@@ -136,14 +139,18 @@ def log_uniform_candidate_sampler(
     """(classes [num_sampled], how often each true class [rows, num_true] and each drawn one is to be expected, float32),
     drawn with the probabilities log((k + 2) / (k + 1)) / log(range_max + 1) (MindSpore: ops.log_uniform_candidate_sampler).
 
-    unique: none twice; how often is then the chance to be drawn in as many tries. Not in a compiled Cell. Raises ShapeError,
-    DTypeError, ArgumentTypeError, ArgumentValueError.
+    unique: none twice; how often is then the chance to be drawn in as many tries. A true class of range_max or more, which is
+    never drawn, has the number that the formula gives. Not in a compiled Cell. Raises ShapeError, DTypeError, ArgumentTypeError,
+    ArgumentValueError.
     """
     owner = "log_uniform_candidate_sampler"
     outside_steps(owner, "how often it draws depends on what it draws")
     _checked(owner, true_classes, num_true, num_sampled, unique, range_max)
-    weights = np.log1p(1 / np.arange(1.0, range_max + 1)) / math.log(range_max + 1)
-    return _candidates(owner, true_classes, weights, num_sampled, unique, seed, ())
+
+    def chance(classes: Any) -> Any:
+        return np.log1p(1 / (classes + 1.0)) / math.log(range_max + 1)
+
+    return _candidates(owner, true_classes, chance, range_max, num_sampled, unique, seed, ())
 
 
 def uniform_candidate_sampler(
@@ -162,8 +169,12 @@ def uniform_candidate_sampler(
     owner = "uniform_candidate_sampler"
     outside_steps(owner, "how often it draws depends on what it draws")
     _checked(owner, true_classes, num_true, num_sampled, unique, range_max)
-    hits = require_array(true_classes).ravel().tolist() if remove_accidental_hits else ()
-    return _candidates(owner, true_classes, np.ones(range_max), num_sampled, unique, seed, hits)
+    hits = [c for c in require_array(true_classes).ravel().tolist() if remove_accidental_hits and c < range_max]
+
+    def chance(classes: Any) -> Any:
+        return np.full(np.shape(classes), 1 / range_max)
+
+    return _candidates(owner, true_classes, chance, range_max, num_sampled, unique, seed, hits)
 
 
 __all__ = [

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentValueError, GraphcWarning, ShapeError, stacklevel, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.control import scan
 from graphc.ops.functional.require import require
@@ -29,8 +30,9 @@ def _lstm(
     """(results, last h, last c, and two tensors of MindSpore's own that mean nothing here) of an LSTM.
 
     x [steps, batch, input_size]; h, c [layers times directions, batch, hidden_size]; w: the elements of all weights for x,
-    [4 hidden_size, ...] each by layer and direction, then of those for h, then the sums of both biases. Gates are in the order i,
-    f, g, o. ShapeError for what does not fit, ArgumentValueError for several layers of unequal widths, which MindSpore has not.
+    [4 hidden_size, ...] each by layer and direction, then of those for h, then the sums of both biases; second biases behind
+    them are left out, as by MindSpore's kernel, with a GraphcWarning. Gates are in the order i, f, g, o. ShapeError for what
+    does not fit, ArgumentValueError for several layers of unequal widths, which MindSpore has not.
     """
     ways = 2 if bidirectional else 1
     count = num_layers * ways
@@ -43,11 +45,18 @@ def _lstm(
     inner, outer = (4 * hidden_size, input_size), (4 * hidden_size, hidden_size)
     shapes = [inner] * count + [outer] * count + [(4 * hidden_size,)] * (count if has_bias else 0)
     total, state = sum(map(math.prod, shapes)), (count, x.shape[1] if x.ndim == 3 else 0, hidden_size)
-    if x.ndim != 3 or x.shape[2] != input_size or h.shape != state or c.shape != state or w.size != total:
+    twice = total + 4 * hidden_size * count if has_bias else total
+    if x.ndim != 3 or x.shape[2] != input_size or h.shape != state or c.shape != state or w.size not in (total, twice):
         raise ShapeError(
             f"LSTM: x {x.tensor_type}, h {h.tensor_type}, c {c.tensor_type}, w {w.tensor_type}, expected x [steps, batch,"
             f" {input_size}], h and c [{count}, batch, {hidden_size}], w of {total} elements",
             loc=user_loc(),
+        )
+    if w.size != total:
+        warnings.warn(
+            f"LSTM: of the {twice} elements of w the last {twice - total}, second biases, are left out",
+            GraphcWarning,
+            stacklevel=stacklevel(),
         )
     flat = F.reshape(w, (-1,))
     ends = accumulate((math.prod(s) for s in shapes), initial=0)

@@ -12,15 +12,18 @@ from graphc.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, UNSIGNED, dtype_n
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """A dtype as users name it: `graphc.float32`. Prints as MindSpore's `Float32`."""
+    """A dtype as users name it: `graphc.float32`. Prints as MindSpore's `Float32`, inside of containers by that name."""
 
     name: str
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         for start, shown in (("bf", "BF"), ("ui", "UI")):
             if self.name.startswith(start):
                 return shown + self.name[2:]
         return self.name.capitalize()
+
+    def __repr__(self) -> str:
+        return f"{_package}.{self.name}"
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return _named, (self.name,)
@@ -29,6 +32,16 @@ class DType:
     def itemsize(self) -> int:
         """Bytes of an element."""
         return numpy_dtype(self.name).itemsize
+
+
+#: The package that scripts have dtypes of.
+_package = "graphc"
+
+
+def of_package(name: str) -> None:
+    """Let dtypes be shown as those of a package, "graphc" or "mindspore"."""
+    global _package
+    _package = name
 
 
 def _named(name: str) -> DType:

@@ -76,7 +76,18 @@ class Primitive:
         return self
 
     def init_prim_io_names(self, inputs: Any, outputs: Any) -> None:
-        """Accepted: names of operands and results have no meaning here."""
+        """Name operands and results: `input_names` and `output_names`, which mean nothing here."""
+        self._io_names = (inputs, outputs)
+
+    @property
+    def input_names(self) -> Any:
+        """The names of operands that `init_prim_io_names` gave; an AttributeError without them."""
+        return self._given("_io_names", "input_names")[0]
+
+    @property
+    def output_names(self) -> Any:
+        """The names of results that `init_prim_io_names` gave; an AttributeError without them."""
+        return self._given("_io_names", "output_names")[1]
 
     def set_prim_instance_name(self, name: str) -> Primitive:
         """Name this object: its `instance_name`; `name` stays that of the op. Returns self."""
@@ -86,17 +97,49 @@ class Primitive:
     @property
     def instance_name(self) -> str:
         """The name that `set_prim_instance_name` gave; an AttributeError without one."""
-        try:
-            given: str = vars(self)["_instance_name"]
-        except KeyError:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'instance_name'") from None
+        given: str = self._given("_instance_name", "instance_name")
         return given
 
-    def _placed(self, *_: Any, **__: Any) -> Primitive:
-        """Accepted: where an op runs is decided by the compiler. Returns self."""
+    def _given(self, kept: str, name: str) -> Any:
+        if kept not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return vars(self)[kept]
+
+    # ---- where an op runs, which the compiler decides: attributes that are shown, and mean nothing
+
+    def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Primitive:
+        """Keep how operands and results would be cut, tuples, as `in_strategy` and `out_strategy`. Returns self."""
+        for name, strategy in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
+            if strategy is not None:
+                if not isinstance(strategy, tuple):
+                    raise ArgumentTypeError(
+                        f"shard: {name} must be a tuple, got {type(strategy).__name__}", loc=user_loc()
+                    )
+                self.add_prim_attr(name, strategy)
         return self
 
-    shard = set_device = set_stage = recompute = place = _placed
+    def set_device(self, device_target: str) -> Primitive:
+        """Keep a device as `primitive_target`. Returns self."""
+        return self.add_prim_attr("primitive_target", device_target)
+
+    def set_stage(self, stage: int) -> Primitive:
+        """Keep a stage of a pipeline as `stage`. Returns self."""
+        return self.add_prim_attr("stage", stage)
+
+    def recompute(self, mode: bool = True) -> Primitive:
+        """Keep whether the op would be computed again, as attribute `recompute`. Returns self."""
+        if not isinstance(mode, bool):
+            raise ArgumentTypeError(f"recompute: mode must be a bool, got {type(mode).__name__}", loc=user_loc())
+        return self.add_prim_attr("recompute", mode)
+
+    def place(self, role: str, rank_id: int) -> None:
+        """Keep a process as `ms_role` and `rank_id`; role: "MS_WORKER"."""
+        if role != "MS_WORKER":
+            raise ArgumentValueError(f"place: role must be 'MS_WORKER', got {role!r}", loc=user_loc())
+        if not isinstance(rank_id, int):
+            raise ArgumentTypeError(f"place: rank_id must be an int, got {type(rank_id).__name__}", loc=user_loc())
+        self.add_prim_attr("ms_role", role)
+        self.add_prim_attr("rank_id", rank_id)
 
     def __call__(self, *operands: Any) -> Any:
         raise TraceError(
@@ -107,8 +150,8 @@ class Primitive:
         )
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{k}={v!r}" for k, v in self.attrs.items())
-        return f"{type(self).__name__}({inside})"
+        inside = ", ".join(f"{k}={v}" for k, v in self.attrs.items())
+        return f"Prim[{self.name}]<{inside}>" if inside else f"Prim[{self.name}]"
 
 
 class PrimitiveWithInfer(Primitive):

@@ -16,8 +16,10 @@ import copy
 import math
 from typing import Any, TypeGuard, TypeVar
 
+from graphc import dispatch
 from graphc.ops import functional as F
 from graphc.ops.functional.index import updated
+from graphc.ops.functional.printing import print_line
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace.conversion.truth import shape_of
@@ -60,12 +62,23 @@ def sized(x: Any, name: str) -> Any:
 
 
 def print_(*items: Any, **options: Any) -> None:
-    """Python's `print` in a construct: at every run, each item on its line; at once if it has keywords."""
-    if options:
+    """Python's `print` in a construct: at every run, each item on its line; at once if it has keywords. Where nobody has set a
+    mode of MindSpore's, in one line, as Python prints; at once if it has a file.
+    """
+    plain = getattr(dispatch.recorder.get(), "plain", False)
+    if options.get("file") or (options and not plain):
         print(*items, **options)
         return
     kinds = (Tensor, bool, int, float, tuple, list)
-    F.print_(*(measured(x) if isinstance(x, kinds) else str(x) for x in items))
+    shown = [measured(x) if isinstance(x, kinds) else str(x) for x in items]
+    if not plain:
+        F.print_(*shown)
+        return
+    sep, end = (
+        " " if options.get("sep") is None else options["sep"],
+        "\n" if options.get("end") is None else options["end"],
+    )
+    print_line(shown, lambda given: sep.join(map(str, given)) + end)
 
 
 def is_(x: Any, value: Any) -> bool:

@@ -92,13 +92,13 @@ def test_log(start: int) -> None:
     log[:2] = start, 5
     x = np.array([1.5, -0.0, np.inf], np.float32)
     half = np.array([1.0], np.float16)
-    operands = (x, np.array([-7], np.int32), np.array([True]), half)
+    operands = (x, np.array([-7], np.int32), np.array([True]), half, np.array([-2.0]))
     for where, (out,) in run_all("log", _log(9, *operands), log, *operands).items():
         expected = log.copy()
-        words = [9, 0x3FC00000, 0x80000000, 0x7F800000, -7, 1, 0x3C00]
-        if start + 7 <= CAPACITY:
-            expected[start : start + 7] = words
-            expected[0] = start + 7
+        words = [9, 0x3FC00000, 0x80000000, 0x7F800000, -7, 1, 0x3C00, -(1 << 62)]
+        if start + len(words) <= CAPACITY:
+            expected[start : start + len(words)] = words
+            expected[0] = start + len(words)
         else:
             expected[1] = 6
         np.testing.assert_array_equal(out, expected, err_msg=where)

@@ -60,7 +60,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         factor = (1 + cosine(self.T_cur / self.T_i)) / 2
         return [self.eta_min + (rate - self.eta_min) * factor for rate in self.base_lrs]
 
-    def step(self, epoch: Any = None) -> bool:
+    def step(self, epoch: Any = None) -> None:  # type: ignore[override]
         """Go to the next epoch, or to `epoch`, a number >= 0, and write its rates."""
         between_steps(self)
         if epoch is None and self._epoch < 0:
@@ -78,7 +78,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.last_epoch.set_data(Tensor(math.floor(epoch), "float32"))
         for rate, value in zip(self._last_lr, self.get_lr(), strict=True):
             rate.set_data(value)
-        return True
 
     def _restart(self, epoch: float) -> None:
         """Find the cycle that an epoch lies in."""
