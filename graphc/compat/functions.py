@@ -7,7 +7,7 @@ from typing import Any
 from graphc import ops
 from graphc.compat.extended import put
 from graphc.compat.generated import add_ext, sub_ext
-from graphc.failures import doors
+from graphc.internal_errors import doors
 from graphc.ops.tensor.autocast import mark
 from graphc.ops.tensor.tensor import Tensor
 
