@@ -14,6 +14,7 @@ from graphc.ops.gradients.reverse import name_of
 from graphc.refused import refuse_kind, without_annotations
 from graphc.signatures import is_ours
 from graphc.suggest import nearest_argument, question
+from graphc.trace.containers import iter_of
 
 
 @dataclass(slots=True)
@@ -119,7 +120,7 @@ def _inside(path: str, value: Any, around: set[int]) -> Iterator[tuple[str, Cell
         yield path, value
     elif isinstance(value, (list, tuple, dict)) and id(value) not in around:
         around = around | {id(value)}
-        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        for key, each in value.items() if isinstance(value, dict) else enumerate(iter_of(value)):
             yield from _inside(f"{path}.{key}", each, around)
 
 

@@ -30,6 +30,7 @@ from graphc.ops.tensor.deferred import Deferred
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import alike
 from graphc.trace.attributes import Again, Attributes
+from graphc.trace.containers import iter_of
 from graphc.trace.listed import Listed
 from graphc.trace.mentioned import is_users_file
 from graphc.trace.recorder import GraphRecorder
@@ -139,11 +140,6 @@ def holds(items: Any, objects: Collection[int]) -> bool:
     if isinstance(items, dict):
         return any(holds(x, objects) for x in items.values())
     return isinstance(items, (tuple, list)) and any(holds(x, objects) for x in iter_of(items))
-
-
-def iter_of(items: Any) -> Iterator[Any]:
-    """The items of a list or tuple, of what a turn appends to one, too."""
-    return list.__iter__(items) if isinstance(items, list) else iter(items)
 
 
 def given_back(entry: tuple[Any, ...], results: tuple[Any, ...], rebound: Collection[int] = ()) -> tuple[Any, ...]:
@@ -314,7 +310,7 @@ def items_of(value: Any) -> list[Any]:
     if isinstance(value, Iterator):
         return [operator.length_hint(value, -1)]
     if isinstance(value, _CHANGEABLE):
-        return list(value)  # A set has an order while nobody changes it.
+        return list(iter_of(value))  # A set has an order while nobody changes it.
     return [x for pair in _attributes(value).items() for x in pair]
 
 
@@ -417,7 +413,7 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         yield from ((f"[{k!r}]", x) for k, x in value.items())
     elif isinstance(value, (list, tuple)):
-        yield from ((f"[{i}]", x) for i, x in enumerate(value))
+        yield from ((f"[{i}]", x) for i, x in enumerate(iter_of(value)))
     elif isinstance(value, (set, frozenset)):
         yield from (("", x) for x in value)
     else:
