@@ -103,14 +103,8 @@ def refuse_setters(names: Iterable[str], around: Any) -> None:
     """TraceError GC124 for attributes that a user's property or `__setattr__` sets: what both ways leave in one would be set by
     it once more. names: of what a branch or loop changes, `m.value` among them; around: a function with these variables.
     """
-    for name in names:
-        root, *path = name.split(".")
-        if not path:
-            continue
-        owner = dict(_variables(around)).get(root)
-        for attribute in path[:-1]:
-            owner = getattr(owner, attribute, None)
-        found = inspect.getattr_static(type(owner), path[-1], None)
+    for name, owner, attribute in owners(names, around):
+        found = inspect.getattr_static(type(owner), attribute, None)
         setter = found.fset if isinstance(found, property) else type(owner).__setattr__
         if isinstance(setter, types.FunctionType) and is_users_file(setter.__code__.co_filename):
             raise TraceError(
@@ -119,6 +113,19 @@ def refuse_setters(names: Iterable[str], around: Any) -> None:
                 loc=user_loc(),
                 help="set it behind the `if` or loop, to a local name that both ways set",
             )
+
+
+def owners(names: Iterable[str], around: Any) -> Iterator[tuple[str, Any, str]]:
+    """Of the names of attributes among those that a branch or loop changes: each, the object, and the attribute of it. around: a
+    function with the variables.
+    """
+    for name in names:
+        root, *path = name.split(".")
+        if path:
+            owner = dict(_variables(around)).get(root)
+            for attribute in path[:-1]:
+                owner = getattr(owner, attribute, None)
+            yield name, owner, path[-1]
 
 
 def refuse_kept(changed: Collection[Any], items: Any) -> None:
@@ -190,17 +197,20 @@ def unchanged(
 
     def run(*args: Any) -> Any:
         ours = {id(x) for each in kept if is_owned(each) for x in (each, *_opened(each))}
-        found = [(n, x) for n, x in reached("", (part, args), set()) if id(x) not in ours]
+        attributes = getattr(dispatch.recorder.get(), "attributes", None)
+        held_by_cells = attributes.changeable() if attributes is not None else ()
+        found = [(n, x) for n, x in (*reached("", (part, args), set()), *held_by_cells) if id(x) not in ours]
         copies = {id(x): y for x, y in zip(entry, kept, strict=False) if is_owned(x)} if found else {}
         before = [items_of(x) for _, x in found]
-        attributes = getattr(dispatch.recorder.get(), "attributes", None)
-        mark = attributes.mark() if attributes is not None and attributes.are_there else None
+        mark = attributes.mark() if attributes is not None else None
         result = part(*args)
         reset()
         if attributes is not None and mark is not None:
             attributes.refuse_changed(mark)
         for (name, held), items in zip(found, before, strict=True):
             if not all(is_unchanged(x, items) for x in (held, copies.get(id(held), held))):
+                if attributes is not None:
+                    attributes.change(held)
                 raise TraceError(
                     f"{name} is changed in place under a condition that is known only when the step runs",
                     code="GC124",
