@@ -232,7 +232,7 @@ class Attributes:
             object.__setattr__(cell, name, value)
 
     def kept_value(self, key: tuple[int, str]) -> Any:
-        """What an attribute holds behind a way that does not set it, where another does. TraceError GC133 where that is nothing."""
+        """What an attribute holds behind a way that does not set it, as another does. TraceError GC133 where that is nothing."""
         cell, name, held = self._before[key]
         self.put(key, MISSING)
         if key not in self._given and type(held) is list and self._known.of(cell)[name] < READS:
