@@ -350,7 +350,10 @@ class Beside:
         return tuple(ways[0]), tuple(ways[1])
 
 
-def beside(named: Collection[tuple[int, str]]) -> Beside:
-    """Those that the trace which is made now may set besides `named`."""
+_NONE = Beside()
+
+
+def beside(named: Callable[[], Collection[tuple[int, str]]]) -> Beside:
+    """Those that the trace which is made now may set besides what `named` gives."""
     found: Attributes | None = getattr(dispatch.recorder.get(), "attributes", None)
-    return found.beside(named) if found is not None and found.are_there else Beside()
+    return found.beside(named()) if found is not None and found.are_there else _NONE

@@ -106,19 +106,20 @@ def _either_way(
     return, by its name.
     """
     state = get_state()
-    beside = attributes.beside({(id(owner), name) for _, owner, name in inplace.owners(names, get_state)})
+    beside = attributes.beside(lambda: {(id(owner), name) for _, owner, name in inplace.owners(names, get_state)})
     count = len(beside)
     entry = (*beside.get(), None, *state)
     rebound: set[int] = set()
 
     def put(values: tuple[Any, ...]) -> None:
-        beside.put(values[:count])
+        if count:
+            beside.put(values[:count])
         set_state(values[count + 1 :])
 
     def run(part: Callable[[], Any]) -> Callable[[], Any]:
         def way() -> tuple[Any, ...]:
             value = part()
-            return (*beside.get(), value, *get_state())
+            return (*(beside.get() if count else ()), value, *get_state())
 
         def traced() -> Any:
             mine = inplace.own(entry)
@@ -158,7 +159,8 @@ def _joined(
     parts = (("then", body), ("else", orelse))
     branches = [control.trace_branch(recorder, name, raised.caught(part, recorder)) for name, part in parts]
     then, other = raised.settled([unflatten(structure, leaves) for _, leaves, structure in branches], entry)
-    then, other = beside.completed(then, other)
+    if beside:
+        then, other = beside.completed(then, other)
     left = _returns(names, then), _returns(names, other)
     results: list[Any] = []
     moved: list[int] = []

@@ -315,7 +315,7 @@ def test_off_it_costs_nothing_and_on_it_is_another_step():
     assert step(ones(2, 3)).tensor_type == watched(ones(2, 3)).tensor_type
     graphc.set_context(mode=graphc.PYNATIVE_MODE)
     try:
-        where = r"PYNATIVE_MODE runs op by op(.*\n)*  the mode is set at .*test_find_nan.py:\d+\n  help: set mode=GRAPH_MODE there"
+        where = r"PYNATIVE_MODE runs op by op(.*\n)*  the mode is set at .*test_find_nan.py:\d+\n  help: set mode=GRAPH"
         with debug(find_nan=True), pytest.raises(graphc.ArgumentValueError, match=where):
             cell(ones(2, 3))
     finally:
@@ -400,7 +400,9 @@ def test_the_command_runs_a_step_or_a_script(tmp_path, capsys):
     assert main(["nan", f"{file}:build", "--bound", "2.5"]) == 1
     assert "MatMul" in capsys.readouterr().out
     assert main(["nan", "nothing"]) == 2
-    file.write_text("import graphc\ngraphc.set_context(mode=graphc.PYNATIVE_MODE)\ngraphc.nn.ReLU()(graphc.Tensor([1.0]))\n")
+    file.write_text(
+        "import graphc\ngraphc.set_context(mode=graphc.PYNATIVE_MODE)\ngraphc.nn.ReLU()(graphc.Tensor([1.0]))\n"
+    )
     try:
         assert main(["nan", str(file)]) == 1
     finally:

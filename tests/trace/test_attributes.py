@@ -444,3 +444,13 @@ def test_refused(name):
 def test_buckets_refuse_it():
     with pytest.raises(graphc.TraceError, match=r"GC133.*self.last is set inside construct"):
         graphc.compile(First(), Tensor(X), buckets=(2, 4))
+
+
+def test_a_called_cell_is_looked_through_once(monkeypatch):
+    """Who calls it knows already what its code reads."""
+    looked = []
+    monkeypatch.setattr("graphc.attempts.walk", lambda *args: looked.append(args))
+    State(state=Tensor(ZEROS))(Tensor(X))
+    assert looked == []
+    graphc.compile(State(state=Tensor(ZEROS)), Tensor(X))
+    assert len(looked) == 1
