@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from graphc import processes
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, Loc, user_loc
 from graphc.validation.signatures import accept
 
 GRAPH_MODE = 0
@@ -21,6 +21,9 @@ _context: dict[str, Any] = {"mode": GRAPH_MODE, "device_target": "CPU", "save_gr
 
 #: Names of settings that somebody has set.
 _chosen: set[str] = set()
+
+#: The user's line that has set the mode.
+mode_set_at: Loc | None = None
 
 #: Whether programs are MindSpore's.
 _of_mindspore = False
@@ -58,6 +61,9 @@ def set_context(**settings: Any) -> None:
             raise ArgumentValueError(
                 f"set_context: {name}={value!r} is not available, only {wanted}", loc=user_loc(), help=_HELP.get(name)
             )
+    if "mode" in settings:
+        global mode_set_at
+        mode_set_at = user_loc()
     _context.update(settings)
     _chosen.update(settings)
     _changed()

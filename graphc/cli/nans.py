@@ -34,7 +34,8 @@ def nan(args: Namespace) -> int:
     if args.json:
         print(plainjson.dumps(document(nan=[r.to_json() for r in found])).rstrip("\n"))
     else:
-        print("\n".join(map(str, found)) if found else printable(said))
+        if found or code == 0:  # A script that has failed says so itself, and of the rest of it nothing is known.
+            print("\n".join(map(str, found)) if found else printable(said))
         print(*written, sep="\n", end="\n" if written else "")
     return 1 if found else code
 

@@ -110,7 +110,11 @@ def set_context(**settings: Any) -> None:
 
 
 def get_context(attr_key: str) -> Any:
-    """A setting; ArgumentValueError if it was never set and has no default."""
+    """A setting; ArgumentValueError if it was never set and has no default. The mode that nobody has set is MindSpore's: what
+    cannot be compiled runs op by op.
+    """
+    if attr_key == "mode" and _context.leaves_to_python():
+        return _context.PYNATIVE_MODE
     return _accepted[attr_key] if attr_key in _accepted else _context.get_context(attr_key)
 
 

@@ -26,6 +26,7 @@ class GraphcError(Exception):
 
     message: the cause in one sentence. loc: the user's line. details: lines that name the values involved.
     help: one concrete suggestion. nodes: ids of IR nodes. Attributes of the same names; `code` is stable.
+    on_sizes: whether the shapes that do not fit are those which a trace has in place of what only values tell.
     """
 
     __module__ = "graphc"
@@ -61,6 +62,7 @@ class GraphcError(Exception):
         self.details = tuple(details)
         self._help = help
         self.nodes = tuple(nodes)
+        self.on_sizes = False
         super().__init__(message)
 
     @property

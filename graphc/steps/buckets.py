@@ -95,7 +95,14 @@ class PaddedStep(CompiledStep):
         """About how many bytes it holds, with the steps for sizes for which the cell does something else."""
         return super().held + sum(step.held for step in {id(s): s for s in self._others.values()}.values())
 
-    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure, known: attributes.Known | None) -> Traced:
+    def _trace(
+        self,
+        cell: Cell,
+        leaves: list[Tensor],
+        structure: Structure,
+        known: attributes.Known | None,
+        names: Names | None,
+    ) -> Traced:
         try:
             return self._traced(cell, leaves, structure)
         except PaddingError as error:
@@ -413,7 +420,14 @@ def _tell(error: PaddingError, other: GraphcError) -> None:
 class DecidingStep(PaddedStep):
     """A step for all sizes of a bucket in which lengths are numbers of the run: what they decide is decided when it runs."""
 
-    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure, known: attributes.Known | None) -> Traced:
+    def _trace(
+        self,
+        cell: Cell,
+        leaves: list[Tensor],
+        structure: Structure,
+        known: attributes.Known | None,
+        names: Names | None,
+    ) -> Traced:
         traced = self._decided(cell, leaves, structure)
         if traced is None:
             raise PaddingError("no axis is as long as a length", loc=user_loc())

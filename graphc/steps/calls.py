@@ -434,12 +434,20 @@ def _op_by_op(cell: Cell, steps: Steps) -> bool:
 
 def _refuse_find_nan() -> None:
     """ArgumentValueError where `find_nan` is asked for without graphs."""
-    if switches().find_nan:
-        raise ArgumentValueError(
-            "find_nan looks at compiled steps, PYNATIVE_MODE runs op by op",
-            loc=user_loc(),
-            help="graphc.set_context(mode=graphc.GRAPH_MODE)",
-        )
+    if not switches().find_nan:
+        return
+    if context.leaves_to_python():
+        why, at = "this Cell cannot be compiled, and runs op by op", None
+        help = "change the line for which the OpByOpWarning says so"
+    else:
+        why, at = "PYNATIVE_MODE runs op by op", context.mode_set_at
+        help = "set mode=GRAPH_MODE there, or put @jit on the construct or function that is to be looked at: it is compiled then"
+    raise ArgumentValueError(
+        f"find_nan looks at compiled steps, {why}",
+        loc=user_loc(),
+        details=[f"the mode is set at {at}"] if at is not None else [],
+        help=help,
+    )
 
 
 def _conditions() -> tuple[Any, ...]:

@@ -121,7 +121,7 @@ class CompiledStep(Shown):
             cell.settle_names()
         self._plain = self._queued = self._given.plain
         with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
-            traced = self._trace(cell, leaves, structure, known)
+            traced = self._trace(cell, leaves, structure, known, names)
         if turns is not None:
             # Tracing may have changed what the arguments hold. Who calls the cell knows what the step fits.
             self._given.look_again()
@@ -358,9 +358,11 @@ class CompiledStep(Shown):
             profile_hooks.tell("step", self.graph.name, began, self, arrays)
         return self._returned(outputs)
 
-    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure, known: Known | None) -> Traced:
+    def _trace(
+        self, cell: Cell, leaves: list[Tensor], structure: Structure, known: Known | None, names: Names | None
+    ) -> Traced:
         found = Known() if known is None else known
-        traced, self.counted = trace_counted(cell, leaves, structure, Attempts(cell, found))
+        traced, self.counted = trace_counted(cell, leaves, structure, Attempts(cell, found, names))
         if known is None:
             refuse_changing(traced.kept)
         return traced

@@ -66,8 +66,8 @@ class Left:
 
 
 def _may_be_settled(error: GraphcError) -> bool:
-    """Whether values could help: a tensor stands where a number or a Python value is needed."""
-    return error.code in PYTHON_ALONE or isinstance(error, ArgumentTypeError)
+    """Whether values could help: a tensor stands where a number or a Python value is needed, or a size that none tells."""
+    return error.code in PYTHON_ALONE or error.on_sizes or isinstance(error, ArgumentTypeError)
 
 
 def _warn(name: str, reason: GraphcError) -> None:

@@ -12,8 +12,9 @@ from graphc.trace.mutation.attributes import Attributes, Known
 class Attempts:
     """Makes what each trace of a Cell notes its attributes in. A trace begins where the one before has begun."""
 
-    def __init__(self, cell: Cell, known: Known) -> None:
-        self._cell, self._known = cell, known
+    def __init__(self, cell: Cell, known: Known, names: Names | None = None) -> None:
+        """names: what code that the cell can reach reads, where somebody has looked already."""
+        self._cell, self._known, self._names = cell, known, names
         known.expect(cell)
         self._are_more = False
 
@@ -26,6 +27,7 @@ class Attempts:
 
     def _reads_by_any_name(self) -> bool:
         """Whether code that the cell can reach may read any attribute, as by `vars`."""
-        names = Names()
-        walk(names, [("self", self._cell)])
-        return names.everything
+        if self._names is None:
+            self._names = Names()
+            walk(self._names, [("self", self._cell)])
+        return self._names.everything

@@ -117,9 +117,8 @@ def _traced(
         untrained.warn_of_optimizers(cell, tracer.cell_calls or (), written)
     except Exception as error:
         outliving.let_go(tracer)
-        if isinstance(error, GraphcError) and counting is not None and counting.nodes:
-            sizes = ", ".join(f"{n.attrs['size']} for those at {n.loc}" for n in counting.nodes)
-            error.details = (*error.details, f"sizes stand for what only values tell: {sizes}")
+        if isinstance(error, GraphcError) and counting is not None:
+            counting.explain(error)
         raise
     finally:
         # What it made refers to it in circles, which would keep the cell for a while.

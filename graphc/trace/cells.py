@@ -12,6 +12,7 @@ from graphc.errors import ArgumentTypeError, GraphcError, Loc, loc_of_definition
 from graphc.errors.suggestions import nearest_argument, question
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import name_of
+from graphc.trace.mutation.containers import iter_of
 from graphc.validation.signatures import is_ours
 from graphc.validation.wrong_arguments import refuse_kind, without_annotations
 
@@ -119,7 +120,7 @@ def _inside(path: str, value: Any, around: set[int]) -> Iterator[tuple[str, Cell
         yield path, value
     elif isinstance(value, (list, tuple, dict)) and id(value) not in around:
         around = around | {id(value)}
-        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        for key, each in value.items() if isinstance(value, dict) else enumerate(iter_of(value)):
             yield from _inside(f"{path}.{key}", each, around)
 
 

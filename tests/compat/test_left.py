@@ -71,6 +71,30 @@ def op_by_op(code, call):
         return call()
 
 
+class Divides(graphc.nn.Cell):
+    """A size that values tell."""
+
+    def construct(self, x):
+        return x[x > 1].reshape(2, -1) * 2
+
+
+def test_sizes_that_are_divided(ms):
+    divides = Divides()
+    made = op_by_op("GC103", lambda: divides(ms.Tensor(X)))
+    assert np.array_equal(made.asnumpy(), [[4, 6], [8, 10]])
+    with pytest.raises(ValueError, match=r"GC103.*cannot be divided into shape \(2, -1\)"):
+        divides(ms.Tensor(X + 1))
+
+
+def test_the_mode_is_as_mindspore_has_it(ms):
+    assert ms.get_context("mode") == ms.PYNATIVE_MODE
+    assert np.array_equal(graphc.nn.ReLU()(ms.Tensor(X)).asnumpy(), X)
+    assert ms.get_context("mode") == ms.PYNATIVE_MODE
+    for mode in (ms.GRAPH_MODE, ms.PYNATIVE_MODE):
+        ms.set_context(mode=mode)
+        assert ms.get_context("mode") == mode
+
+
 def test_attributes_and_values(ms):
     keeps, asks = Keeps(), Asks()
     made = op_by_op("GC133", lambda: keeps(ms.Tensor(X)))

@@ -32,7 +32,7 @@ CALLS = {
     "training": {"key": 16, "trace": 100, "verify": 15, "passes": 47, "fuse": 88, "rewrites": 81, "text": 21},
     "layers": {"key": 22, "trace": 114, "verify": 8, "passes": 53, "fuse": 83, "rewrites": 61, "text": 13},
     "parameters": {"key": 15, "trace": 96, "verify": 8, "passes": 58, "fuse": 76, "rewrites": 33, "text": 4},
-    "branches": {"key": 0, "trace": 132, "verify": 20, "passes": 50, "fuse": 88, "rewrites": 206, "text": 65},
+    "branches": {"key": 0, "trace": 134, "verify": 20, "passes": 50, "fuse": 88, "rewrites": 206, "text": 65},
 }
 ALLOWED = 1.4
 PARTS = {

@@ -316,7 +316,8 @@ def test_off_it_costs_nothing_and_on_it_is_another_step():
     assert step(ones(2, 3)).tensor_type == watched(ones(2, 3)).tensor_type
     graphc.set_context(mode=graphc.PYNATIVE_MODE)
     try:
-        with debug(find_nan=True), pytest.raises(graphc.ArgumentValueError, match="PYNATIVE_MODE"):
+        where = r"PYNATIVE_MODE runs op by op(.*\n)*  the mode is set at .*test_find_nan.py:\d+\n  help: set mode=GRAPH"
+        with debug(find_nan=True), pytest.raises(graphc.ArgumentValueError, match=where):
             cell(ones(2, 3))
     finally:
         graphc.set_context(mode=graphc.GRAPH_MODE)
@@ -400,6 +401,16 @@ def test_the_command_runs_a_step_or_a_script(tmp_path, capsys):
     assert main(["nan", f"{file}:build", "--bound", "2.5"]) == 1
     assert "MatMul" in capsys.readouterr().out
     assert main(["nan", "nothing"]) == 2
+    file.write_text(
+        "import graphc\ngraphc.set_context(mode=graphc.PYNATIVE_MODE)\ngraphc.nn.ReLU()(graphc.Tensor([1.0]))\n"
+    )
+    try:
+        assert main(["nan", str(file)]) == 1
+    finally:
+        graphc.set_context(mode=graphc.GRAPH_MODE)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"the mode is set at {file.name}:2" in said.err or "model.py:2" in said.err
 
 
 def test_ranges():

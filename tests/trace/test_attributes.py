@@ -9,7 +9,7 @@ import pytest
 import graphc
 from graphc import Tensor, nn, ops
 from graphc.steps.calls import step_of
-from tests.trace.attributes import ZEROS, Base, X, assert_as_op_by_op, assert_same, attributes
+from tests.trace.attributes import ZEROS, Base, X, assert_as_op_by_op, assert_same, attributes, values
 
 
 class First(Base):
@@ -154,6 +154,49 @@ class Outer(Base):
         return self.inner(x) * self.inner.seen
 
 
+class Way(Base):
+    """By a Cell that a branch calls: on the other way it keeps what it held."""
+
+    def construct(self, x):
+        return self.inner(x) if x.sum() > 0 else x * 3
+
+
+class Ways(Base):
+    """By Cells that branches in branches call, of which one leaves the function; read behind them."""
+
+    def construct(self, x):
+        if x.sum() > 0:
+            if x.sum() > 25:
+                return self.one(x)
+            y = self.other(x)
+        else:
+            y = self.one(x) + self.one.state
+        return y + self.one.state
+
+
+class Running(nn.Cell):
+    """With numbers that NumPy has, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Average(mean=Tensor([0.0]), calls=Tensor(0))
+
+    def construct(self, x):
+        if x.sum() > 0:
+            x = self.inner(x)
+        for _ in range(2):
+            if x.max() < 8:
+                x = x + self.inner(x * 2)
+        return x
+
+
+class Average(Base):
+    def construct(self, x):
+        self.mean = self.mean * 0.5 + x * 0.5
+        self.calls += 1
+        return self.mean + x
+
+
 CELLS = {
     "first": lambda: First(),
     "first, of a tensor": lambda: First(last=Tensor(ZEROS)),
@@ -171,6 +214,9 @@ CELLS = {
     "inner": lambda: Outer(inner=Inner()),
     "sets": lambda: Sets(held=Tensor(ZEROS)),
     "listed": lambda: Listed(cells=[Inner()]),
+    "way": lambda: Way(inner=State(state=Tensor(ZEROS))),
+    "way, a number": lambda: Way(inner=Counts(count=1)),
+    "ways": lambda: Ways(one=State(state=Tensor(ZEROS)), other=Inner(seen=Tensor(ZEROS))),
 }
 
 
@@ -185,6 +231,18 @@ def test_as_op_by_op(name, mode_again):
 
     start = attributes(CELLS[name]())
     assert_as_op_by_op(CELLS[name], between)
+
+
+def test_what_branches_set_is_as_numpy_has_it():
+    cell, mean, calls = Running(), np.zeros(1), 0
+    for given in ([1.0], [-2.0], [9.0], [3.0]):
+        x = np.array(given)
+        for may, scale in ((x.sum() > 0, 0), (None, 2), (None, 2)):
+            if x.max() < 8 if may is None else may:
+                mean, calls = mean * 0.5 + x * (scale or 1) * 0.5, calls + 1
+                x = mean + x if not scale else x + mean + x * 2
+        assert_same(values(cell(Tensor(np.float32(given)))), np.float32(x))
+        assert_same(values((cell.inner.mean, cell.inner.calls)), (np.float32(mean), np.array(calls)))
 
 
 def test_one_step_serves_all_calls():
@@ -329,7 +387,7 @@ class Vmaps(Base):
 
 
 class Conditionally(Base):
-    """By a Cell that a branch calls."""
+    """By a Cell that a branch calls, which holds nothing on the other way."""
 
     def construct(self, x):
         return self.inner(x) if x.sum() > 0 else x
@@ -386,3 +444,13 @@ def test_refused(name):
 def test_buckets_refuse_it():
     with pytest.raises(graphc.TraceError, match=r"GC133.*self.last is set inside construct"):
         graphc.compile(First(), Tensor(X), buckets=(2, 4))
+
+
+def test_a_called_cell_is_looked_through_once(monkeypatch):
+    """Who calls it knows already what its code reads."""
+    looked = []
+    monkeypatch.setattr("graphc.steps.retraces.walk", lambda *args: looked.append(args))
+    State(state=Tensor(ZEROS))(Tensor(X))
+    assert looked == []
+    graphc.compile(State(state=Tensor(ZEROS)), Tensor(X))
+    assert len(looked) == 1

@@ -115,6 +115,28 @@ class Appended(Base):
         return x * 1
 
 
+class Queues(Base):
+    """In a Cell that a branch calls."""
+
+    def construct(self, x):
+        self.rows.append(x * self.w)
+        return x + self.rows.pop(0)
+
+
+class Way(Base):
+    def construct(self, x):
+        return self.inner(x) if x.sum() > 21 else x * 3
+
+
+class Entries(Base):
+    def construct(self, x):
+        if x.sum() > 21:
+            self.held["y"] = x * self.w
+        else:
+            self.held["y"] = x - 1
+        return self.held["y"] + 1
+
+
 class Notes(Base):
     """By methods that construct calls, and of another cell's."""
 
@@ -165,6 +187,9 @@ def zeros():
 
 
 CELLS = {
+    "on both ways": lambda: Appended(rows=[Tensor(ZEROS)]),
+    "entries on both ways": lambda: Entries(held={}),
+    "on one way, as many": lambda: Way(inner=Queues(rows=[Tensor(ZEROS), Tensor(ZEROS + 1)])),
     "appends": lambda: Appends(rows=[]),
     "appends to others": lambda: Appends(rows=[1, "a", Tensor(ZEROS)]),
     "grows": lambda: Grows(rows=[]),
@@ -356,6 +381,22 @@ class Vmaps(Base):
         return graphc.vmap(row)(x)
 
 
+class Rows(Base):
+    def construct(self, x):
+        if x.sum() > 21:
+            self.rows[0].append(x)
+        else:
+            self.rows[0].append(x * 2)
+        return x
+
+
+class Loops(Base):
+    def construct(self, x):
+        while x.sum() < 100:
+            x = x + self.inner(x)
+        return x
+
+
 class Uneven(Base):
     def construct(self, x):
         if x.sum() > 0:
@@ -367,8 +408,18 @@ REFUSED = {
     "object": (lambda: InObject(rows=[Holder()]), r"GC133.*self.rows\[0\].x is given a tensor"),
     "set": (lambda: InSet(rows=[set()]), r"GC133.*self.rows\[0\] is given a tensor"),
     "vmap": (lambda: Vmaps(rows=[]), r"self.rows"),
-    "on both ways": (lambda: Appended(rows=[]), "GC124.*self.rows is changed in place under a condition"),
-    "on one way": (lambda: Uneven(rows=[]), "GC124.*self.rows is changed in place under a condition"),
+    "on one way": (
+        lambda: Uneven(rows=[]),
+        "GC122.*self.rows' is a list of 1 if the condition holds and a list of 0 if not",
+    ),
+    "in a list, on both ways": (
+        lambda: Rows(rows=[[]]),
+        r"GC124.*self.rows\[0\] is changed in place under a condition",
+    ),
+    "in a loop": (
+        lambda: Loops(rows=[], inner=Queues(rows=[Tensor(ZEROS)])),
+        "GC124.*self.inner.rows is changed in place under a cond",
+    ),
 }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from graphc.errors import TraceError, user_loc
+from graphc.errors import GraphcError, ShapeError, TraceError, user_loc
 from graphc.ir import Node, TensorType, Value
 from graphc.ops import functional as F
 from graphc.ops.tensor.deferred import Deferred
@@ -234,6 +234,19 @@ class Counting:
             self._given.append(root.graph.add("Input", types=(TensorType("int32", ()),), name=name))
         given = root.wrap(self._given[symbol].outputs[0], is_number=True)
         return recorder.wrap(recorder.resolve(F.cast(given, "int64")), is_number=True)
+
+    def explain(self, error: GraphcError) -> None:
+        """Say in an error that has ended the trace which sizes stand for others; of shapes that do not fit, who can do it."""
+        if not self.nodes:
+            return
+        sizes = ", ".join(f"{n.attrs['size']} for those at {n.loc}" for n in self.nodes)
+        error.details = (*error.details, f"sizes stand for what only values tell: {sizes}")
+        error.on_sizes = isinstance(error, ShapeError)
+        if error.code == "GC103":
+            error.help = (
+                "keep the shape of x in x[mask]: ops.where(mask, x, 0); or let it run op by op, where the size is known, and one "
+                "that cannot be divided is an error of the run: set_context(mode=PYNATIVE_MODE)"
+            )
 
     @staticmethod
     def is_thrown_away(recorder: GraphRecorder) -> bool:

@@ -15,7 +15,7 @@ from graphc.ops.tensor.tree import flatten, unflatten
 from graphc.trace.conversion.truth import active_recorder, held, is_traced, one_element
 from graphc.trace.dynamic.size_numbers import decided
 from graphc.trace.flow import conditions, merging, mixed_kinds, mixed_sizes, raising
-from graphc.trace.mutation import inplace
+from graphc.trace.mutation import attributes, inplace
 from graphc.trace.recorder import GraphRecorder
 
 #: The name of malt's flag for a function that has returned; numbered in functions inside of others.
@@ -91,22 +91,50 @@ def if_stmt(
         (body if cond else orelse)()
         return
     inplace.refuse_setters(symbol_names, get_state)
-    entry = get_state()
+    _either_way(decision, (body, orelse), get_state, set_state, symbol_names, nouts)
+
+
+def _either_way(
+    decision: Any,
+    ways: tuple[Callable[[], Any], Callable[[], Any]],
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[tuple[Any, ...]], None],
+    names: tuple[str, ...],
+    nouts: int,
+    returned: str = "the result",
+) -> Any:
+    """Trace both ways; behind them names hold what either has left, as do the attributes of Cells that either calls. What they
+    return, by its name.
+    """
+    state = get_state()
+    beside = attributes.beside(lambda: {(id(owner), name) for _, owner, name in inplace.owners(names, get_state)})
+    count = len(beside)
+    entry = (*beside.get(), None, *state)
     rebound: set[int] = set()
 
+    def put(values: tuple[Any, ...]) -> None:
+        if count:
+            beside.put(values[:count])
+        set_state(values[count + 1 :])
+
     def run(part: Callable[[], Any]) -> Callable[[], Any]:
+        def way() -> tuple[Any, ...]:
+            value = part()
+            return (*(beside.get() if count else ()), value, *get_state())
+
         def traced() -> Any:
             mine = inplace.own(entry)
-            set_state(mine)
-            way = partial(state_after, part, get_state)
-            after: tuple[Any, ...] = inplace.unchanged(way, mine, partial(set_state, mine), entry)()
+            put(mine)
+            after: tuple[Any, ...] = inplace.unchanged(way, mine, partial(put, mine), entry)()
             rebound.update(inplace.rebound(mine, after))
             return after
 
         return traced
 
-    joined_state = _joined(decision, run(body), run(orelse), symbol_names, nouts, entry)
-    set_state(inplace.given_back(entry, joined_state, rebound))
+    then, orelse = map(run, ways)
+    made = _joined(decision, then, orelse, (*beside.names, returned, *names), count + 1 + nouts, entry, beside)
+    put(inplace.given_back(entry, made, rebound))
+    return made[count]
 
 
 def state_after(part: Callable[[], Any], get_state: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
@@ -122,6 +150,7 @@ def _joined(
     names: tuple[str, ...],
     nouts: int,
     entry: tuple[Any, ...],
+    beside: attributes.Beside,
 ) -> tuple[Any, ...]:
     """The symbols after both branches have been traced: equal Python values stay, tensors become results of an If; sizes that
     lengths tell stay sizes where these decide.
@@ -131,6 +160,8 @@ def _joined(
     parts = (("then", body), ("else", orelse))
     branches = [conditions.trace_branch(recorder, name, raising.caught(part, recorder)) for name, part in parts]
     then, other = raising.settled([unflatten(structure, leaves) for _, leaves, structure in branches], entry)
+    if beside:
+        then, other = beside.completed(then, other)
     left = _returns(names, then), _returns(names, other)
     results: list[Any] = []
     moved: list[int] = []
@@ -224,5 +255,4 @@ def if_exp(cond: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], n
     cond = decided(decision)
     if not is_traced(cond):
         return if_true() if cond else if_false()
-    a, b = (inplace.unchanged(part) for part in (if_true, if_false))
-    return _joined(decision, lambda: (a(),), lambda: (b(),), (name,), 1, ())[0]
+    return _either_way(decision, (if_true, if_false), tuple, lambda state: None, (), 0, name)

@@ -19,6 +19,7 @@ from graphc.nn.optim.base import Optimizer
 from graphc.ops.gradients.reverse import GradFunction
 from graphc.ops.tensor.parameter import Parameter
 from graphc.trace.cells import CellCall
+from graphc.trace.mutation.containers import iter_of
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def warn_of_lists(cell: Cell, requests: Sequence[Request], read: Iterable[Parame
 
 def _cells_in(container: Any) -> Iterator[Cell]:
     """The cells in a container, and in containers in it."""
-    for x in container.values() if isinstance(container, dict) else container:
+    for x in container.values() if isinstance(container, dict) else iter_of(container):
         if isinstance(x, Cell):
             yield x
         elif isinstance(x, (list, tuple, dict)):

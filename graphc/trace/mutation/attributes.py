@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NoReturn
@@ -94,6 +94,8 @@ class Attributes:
         self._kept: dict[tuple[int, str], Kept] = {}
         self._given: dict[tuple[int, str], Any] = {}
         self._swapped = Swapped()
+        #: What other attributes hold containers.
+        self._others: list[tuple[str, Any]] | None = None
 
     @contextmanager
     def traced(self, recorder: Any) -> Iterator[None]:
@@ -152,6 +154,17 @@ class Attributes:
                 if value is x or (is_container(value) and any(leaf is x for leaf in flatten(value)[0])):
                     self._reads(cell, name)
 
+    def change(self, held: Any) -> None:
+        """A container is changed on one way through the program. Raises Again if it is a part of an attribute that was not known:
+        the next trace has a copy of it for each way.
+        """
+        for _, cell in self._root.cells_and_names():
+            for name, value in vars(cell).items():
+                if self._is_known(cell, name) or not is_container(value) or not holds_state(cell, name):
+                    continue
+                if any(x is held for _, x in containers_in(value)):
+                    self._reads(cell, name)
+
     def keeps(self, cell: Cell, name: str, value: Any) -> bool:
         """Whether a container into which a trace has put a tensor is one that a step can change: the next trace knows it."""
         if self._is_known(cell, name) or not is_container(value) or not holds_state(cell, name):
@@ -178,6 +191,7 @@ class Attributes:
         self._before.clear()
         self._kept.clear()
         self._given.clear()
+        self._others = None
         del self._root, self._by_any_name, self._recorder
 
     def containers(self) -> frozenset[int]:
@@ -192,6 +206,58 @@ class Attributes:
         """What the attributes hold now, as far as they were read or set."""
         return {key: vars(cell).get(name, MISSING) for key, (cell, name, _) in self._before.items()}
 
+    def beside(self, named: Collection[tuple[int, str]]) -> Beside:
+        """Those that a way through the program may set besides `named`, the ids of Cells and the names of attributes for which it
+        has names.
+        """
+        keys = [
+            key
+            for key, (cell, name, _) in self._before.items()
+            if key not in named and not isinstance(vars(cell).get(name), Growing)
+        ]
+        return Beside(self, keys)
+
+    def get(self, key: tuple[int, str]) -> Any:
+        """What an attribute holds now; MISSING if it was neither read nor set."""
+        cell, name, _ = self._before[key]
+        return vars(cell).get(name, MISSING)
+
+    def put(self, key: tuple[int, str], value: Any) -> None:
+        """Let an attribute hold what it has held while the Cell was traced; MISSING: what it did before it was read or set."""
+        cell, name, _ = self._before[key]
+        value = self._given.get(key, MISSING) if value is MISSING else value
+        if value is MISSING:
+            vars(cell).pop(name, None)
+        else:
+            object.__setattr__(cell, name, value)
+
+    def kept_value(self, key: tuple[int, str]) -> Any:
+        """What an attribute holds behind a way that does not set it, as another does. TraceError GC133 where that is nothing."""
+        cell, name, held = self._before[key]
+        self.put(key, MISSING)
+        if key not in self._given and type(held) is list and self._known.of(cell)[name] < READS:
+            self._reads(cell, name)
+        if self.get(key) is MISSING and not self.recall(cell, name):
+            raise self._kept[key].refused("under a condition that is known only when the step runs")
+        return self.get(key)
+
+    def shown(self, key: tuple[int, str]) -> str:
+        """An attribute as the outermost Cell has it."""
+        return self._kept[key].path
+
+    def changeable(self) -> Iterator[tuple[str, Any]]:
+        """The containers that attributes of Cells hold, by the names that they have; they need not be known to be set."""
+        if self._others is None:
+            self._others = [
+                (_shown(path, name), value)
+                for path, cell in self._root.cells_and_names()
+                for name, value in vars(cell).items()
+                if is_container(value) and not self._is_known(cell, name) and holds_state(cell, name)
+            ]
+        for shown, value in (*self._others, *((self.shown(key), self.get(key)) for key in self._before)):
+            for keys, held in containers_in(value):
+                yield shown + "".join(f"[{k!r}]" for k in keys), held
+
     def refuse_changed(self, mark: dict[tuple[int, str], Any]) -> None:
         """TraceError GC133 if one was set since then."""
         for key, value in self.mark().items():
@@ -201,10 +267,10 @@ class Attributes:
     def _take(self, cell: Cell, name: str, path: str, unasked: bool) -> None:
         """Take an attribute out of its Cell; `unasked`: it may be read without asking the Cell, which is given it at once."""
         space = vars(cell)
-        key, shown = (id(cell), name), f"self.{path}.{name}" if path else f"self.{name}"
+        key = id(cell), name
         self._orders[key] = cell, list(space)
         self._before[key] = cell, name, space.pop(name, MISSING)
-        self._kept[key] = Kept(cell, name, shown)
+        self._kept[key] = Kept(cell, name, _shown(path, name))
         if unasked and not self._is_swapped(key):
             self.recall(cell, name)
 
@@ -241,3 +307,53 @@ class Attributes:
             space.clear()
             space.update((n, held.pop(n)) for n in order if n in held)
             space.update(held)
+
+
+def _shown(path: str, name: str) -> str:
+    return f"self.{path}.{name}" if path else f"self.{name}"
+
+
+class Beside:
+    """Attributes that a way through the program may set besides the names that it has for them, as a Cell does that it calls:
+    what they hold is joined behind a branch, as what names hold is.
+    """
+
+    def __init__(self, attributes: Attributes | None = None, keys: list[tuple[int, str]] | None = None) -> None:
+        self._attributes, self._keys = attributes, keys or []
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """As the outermost Cell has them."""
+        return tuple(self._attributes.shown(key) for key in self._keys) if self._attributes is not None else ()
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def get(self) -> tuple[Any, ...]:
+        """What they hold now."""
+        return tuple(self._attributes.get(key) for key in self._keys) if self._attributes is not None else ()
+
+    def put(self, values: tuple[Any, ...]) -> None:
+        """Let them hold these, and what follows be others'."""
+        for key, value in zip(self._keys, values, strict=False):
+            assert self._attributes is not None
+            self._attributes.put(key, value)
+
+    def completed(self, then: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The symbols behind both ways, they first: one that only one way sets keeps on the other what it held."""
+        ways = list(then), list(other)
+        for i, key in enumerate(self._keys):
+            for way, another in (ways, ways[::-1]):
+                if way[i] is MISSING and another[i] is not MISSING:
+                    assert self._attributes is not None
+                    way[i] = self._attributes.kept_value(key)
+        return tuple(ways[0]), tuple(ways[1])
+
+
+_NONE = Beside()
+
+
+def beside(named: Callable[[], Collection[tuple[int, str]]]) -> Beside:
+    """Those that the trace which is made now may set besides what `named` gives."""
+    found: Attributes | None = getattr(dispatch.recorder.get(), "attributes", None)
+    return found.beside(named()) if found is not None and found.are_there else _NONE

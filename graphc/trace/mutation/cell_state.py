@@ -53,6 +53,8 @@ class Kept:
         self._stay: set[int] = set()
         self._written: set[int] = set()
         self._in_place = self._grows = False
+        #: The kinds of what it finds and leaves, once they were asked for; what is left has one where no Python numbers are.
+        self._kinds: list[Any] = [None, None]
         #: Where those of its containers are that the step has found, and where they were.
         self._places: dict[Path, Path] = {}
 
@@ -66,7 +68,13 @@ class Kept:
         """Whether a step finds something of another kind, or another Python value, than it leaves: it fits one call."""
         if self._entry is None or self._exit is None:
             return False
-        return bool(_kind(*self._entry) != _kind(*self._exit[:2]))
+        return bool(self._kind_of(0, *self._entry) != self._kind_of(1, *self._exit[:2]))
+
+    def _kind_of(self, end: int, leaves: Sequence[Tensor], structure: Structure) -> Any:
+        """The kind of what a step finds (0) or leaves (1), which is made once."""
+        if self._kinds[end] is None:
+            self._kinds[end] = _kind(leaves, structure)
+        return self._kinds[end]
 
     def enters(self, recorder: Any, value: Any) -> Any:
         """What the attribute holds before the step, with symbols for its tensors."""
@@ -157,7 +165,7 @@ class Kept:
             return None
         states, structure = self._entry
         leaves, held = flatten(value)
-        if _kind(leaves, held) != _kind(states, structure):
+        if _kind(leaves, held) != self._kind_of(0, states, structure):
             raise self._other()
         for state, x in zip(states, leaves, strict=True):
             if isinstance(state, State):
@@ -187,7 +195,8 @@ class Kept:
             value = into_held(held, value, self._places)
             if value is not held and not (self._in_place and _put_into(held, value)):
                 object.__setattr__(cell, self._name, value)
-        if (isinstance(held, Tensor) and self._in_place) or kind != _kind(*flatten(value)):
+        left = _kind(*flatten(value)) if any(self._exit[2]) else self._kind_of(1, *self._exit[:2])
+        if (isinstance(held, Tensor) and self._in_place) or kind != left:
             dispatch.touch()
 
     def _made(self, before: list[Tensor]) -> Any:

@@ -7,7 +7,6 @@ not read: what a trace appends is kept apart.
 
 from __future__ import annotations
 
-import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -20,13 +19,18 @@ from graphc.ops.tensor.tree import is_named, map_leaves
 Path = tuple[Any, ...]
 
 _LISTS, _DICTS = (list,), (dict, OrderedDict, defaultdict)
-#: Modules of graphc's that look through all that a Cell holds.
-_LOOKING = {f"graphc.trace.{n}" for n in ("cells", "inplace", "untrained")}
 
 
 def is_container(value: Any) -> bool:
     """Whether a step may change it in place."""
     return type(value) in (*_LISTS, *_DICTS)
+
+
+def iter_of(items: Any) -> Iterator[Any]:
+    """The items of a list or another collection, of what a trace or a turn appends to a list, too, for those who look through
+    all that there is: the program itself reads nothing by that.
+    """
+    return list.__iter__(items) if isinstance(items, list) else iter(items)
 
 
 def containers_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -37,7 +41,7 @@ def containers_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     if isinstance(value, dict):
         items = value.items()
     elif isinstance(value, (list, tuple)):
-        items = enumerate(value)
+        items = enumerate(iter_of(value))
     for key, x in items:
         if isinstance(x, (list, tuple, dict)):
             yield from containers_in(x, (*path, key))
@@ -106,8 +110,8 @@ def into_held(held: Any, made: Any, places: dict[Path, Path]) -> Any:
 
 
 class Growing(list[Any]):
-    """What a trace appends to a list whose items it does not know. Reading it, and appending where not every run does, calls
-    `is_read`, which raises.
+    """What a trace appends to a list whose items it does not know. Reading it, but for `iter_of`, and appending where not
+    every run does, calls `is_read`, which raises.
     """
 
     def __init__(self, recorder: Any, is_read: Callable[[], None]) -> None:
@@ -134,15 +138,14 @@ class Growing(list[Any]):
 
     def own(self) -> list[Any]:
         """The items."""
-        return list(list.__iter__(self))
+        return list(iter_of(self))
 
 
 def _reading(name: str) -> Callable[..., Any]:
     own = getattr(list, name, None)
 
     def read(self: Growing, *args: Any, **kwargs: Any) -> Any:
-        if own is None or sys._getframe(1).f_globals.get("__name__") not in _LOOKING:
-            self._is_read()
+        self._is_read()
         assert own is not None
         return own(self, *args, **kwargs)
 

@@ -33,6 +33,7 @@ from graphc.trace.conversion.truth import active_recorder
 from graphc.trace.flow import merging
 from graphc.trace.flow.dynamic_lists import Listed
 from graphc.trace.mutation.attributes import Again, Attributes
+from graphc.trace.mutation.containers import iter_of
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.standins import Appended, Joined, Opened
 
@@ -102,14 +103,8 @@ def refuse_setters(names: Iterable[str], around: Any) -> None:
     """TraceError GC124 for attributes that a user's property or `__setattr__` sets: what both ways leave in one would be set by
     it once more. names: of what a branch or loop changes, `m.value` among them; around: a function with these variables.
     """
-    for name in names:
-        root, *path = name.split(".")
-        if not path:
-            continue
-        owner = dict(_variables(around)).get(root)
-        for attribute in path[:-1]:
-            owner = getattr(owner, attribute, None)
-        found = inspect.getattr_static(type(owner), path[-1], None)
+    for name, owner, attribute in owners(names, around):
+        found = inspect.getattr_static(type(owner), attribute, None)
         setter = found.fset if isinstance(found, property) else type(owner).__setattr__
         if isinstance(setter, types.FunctionType) and is_users_file(setter.__code__.co_filename):
             raise TraceError(
@@ -118,6 +113,19 @@ def refuse_setters(names: Iterable[str], around: Any) -> None:
                 loc=user_loc(),
                 help="set it behind the `if` or loop, to a local name that both ways set",
             )
+
+
+def owners(names: Iterable[str], around: Any) -> Iterator[tuple[str, Any, str]]:
+    """Of the names of attributes among those that a branch or loop changes: each, the object, and the attribute of it. around: a
+    function with the variables.
+    """
+    for name in names:
+        root, *path = name.split(".")
+        if path:
+            owner = dict(_variables(around)).get(root)
+            for attribute in path[:-1]:
+                owner = getattr(owner, attribute, None)
+            yield name, owner, path[-1]
 
 
 def refuse_kept(changed: Collection[Any], items: Any) -> None:
@@ -139,11 +147,6 @@ def holds(items: Any, objects: Collection[int]) -> bool:
     if isinstance(items, dict):
         return any(holds(x, objects) for x in items.values())
     return isinstance(items, (tuple, list)) and any(holds(x, objects) for x in iter_of(items))
-
-
-def iter_of(items: Any) -> Iterator[Any]:
-    """The items of a list or tuple, of what a turn appends to one, too."""
-    return list.__iter__(items) if isinstance(items, list) else iter(items)
 
 
 def given_back(entry: tuple[Any, ...], results: tuple[Any, ...], rebound: Collection[int] = ()) -> tuple[Any, ...]:
@@ -194,17 +197,20 @@ def unchanged(
 
     def run(*args: Any) -> Any:
         ours = {id(x) for each in kept if is_owned(each) for x in (each, *_opened(each))}
-        found = [(n, x) for n, x in reached("", (part, args), set()) if id(x) not in ours]
+        attributes = getattr(dispatch.recorder.get(), "attributes", None)
+        held_by_cells = attributes.changeable() if attributes is not None else ()
+        found = [(n, x) for n, x in (*reached("", (part, args), set()), *held_by_cells) if id(x) not in ours]
         copies = {id(x): y for x, y in zip(entry, kept, strict=False) if is_owned(x)} if found else {}
         before = [items_of(x) for _, x in found]
-        attributes = getattr(dispatch.recorder.get(), "attributes", None)
-        mark = attributes.mark() if attributes is not None and attributes.are_there else None
+        mark = attributes.mark() if attributes is not None else None
         result = part(*args)
         reset()
         if attributes is not None and mark is not None:
             attributes.refuse_changed(mark)
         for (name, held), items in zip(found, before, strict=True):
             if not all(is_unchanged(x, items) for x in (held, copies.get(id(held), held))):
+                if attributes is not None:
+                    attributes.change(held)
                 raise TraceError(
                     f"{name} is changed in place under a condition that is known only when the step runs",
                     code="GC124",
@@ -314,7 +320,7 @@ def items_of(value: Any) -> list[Any]:
     if isinstance(value, Iterator):
         return [operator.length_hint(value, -1)]
     if isinstance(value, _CHANGEABLE):
-        return list(value)  # A set has an order while nobody changes it.
+        return list(iter_of(value))  # A set has an order while nobody changes it.
     return [x for pair in _attributes(value).items() for x in pair]
 
 
@@ -417,7 +423,7 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         yield from ((f"[{k!r}]", x) for k, x in value.items())
     elif isinstance(value, (list, tuple)):
-        yield from ((f"[{i}]", x) for i, x in enumerate(value))
+        yield from ((f"[{i}]", x) for i, x in enumerate(iter_of(value)))
     elif isinstance(value, (set, frozenset)):
         yield from (("", x) for x in value)
     else:
