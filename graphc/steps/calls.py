@@ -38,7 +38,7 @@ from graphc.steps.nested_calls import Call, call_of
 from graphc.steps.python_fallback import Left
 from graphc.trace import eager
 from graphc.trace.mutation.attributes import Known
-from graphc.trace.mutation.outliving import Lasting
+from graphc.trace.mutation.outliving import Outliving
 from graphc_codegen.forks import lock, rlock
 
 #: The recompilation because of one thing that is announced; for shapes: the third shape is the second recompilation.
@@ -148,7 +148,7 @@ class Steps:
         self._announce(cell, key, before)
         # Threads that come together each compile one, the first to end is kept.
         taken = Taken({**state.iterators(), **(values.iterators() if values is not None else {})})
-        lasting, known = Lasting(), self.attributes.size
+        lasting, known = Outliving(), self.attributes.size
 
         def is_as_it_was() -> bool:
             # With attributes that it turned out to set, other things count.

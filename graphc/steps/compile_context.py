@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from graphc import collector
-from graphc.trace.mutation.outliving import Lasting
+from graphc.trace.mutation.outliving import Outliving
 from graphc_codegen.forks import unforked
 
 
@@ -20,6 +20,6 @@ def compilation() -> Iterator[None]:
 @contextmanager
 def told() -> Iterator[None]:
     """A compilation that is for good: what tracing has changed of what outlives it is said when all is made (GC134)."""
-    with compilation(), Lasting() as lasting:
+    with compilation(), Outliving() as lasting:
         yield
     lasting.tell()

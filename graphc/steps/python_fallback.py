@@ -14,7 +14,7 @@ from graphc import context
 from graphc.errors import ArgumentTypeError, GraphcError, OpByOpWarning, stacklevel
 from graphc.errors.codes import PYTHON_ALONE
 from graphc.nn.cell.cell import Cell
-from graphc.trace.mutation.outliving import Lasting
+from graphc.trace.mutation.outliving import Outliving
 from graphc.validation.unused_arguments import refuses_once
 
 
@@ -32,7 +32,7 @@ class Left:
         return self._is_left and context.leaves_to_python()
 
     @contextmanager
-    def trying(self, cell: Cell, lasting: Lasting, is_as_it_was: Callable[[], bool]) -> Iterator[None]:
+    def trying(self, cell: Cell, lasting: Outliving, is_as_it_was: Callable[[], bool]) -> Iterator[None]:
         """Compile the cell: an error that Python alone may settle ends in `now`, all others go on.
 
         What compiling has changed for good goes back, as Python does it once more. An error goes on where that cannot be.

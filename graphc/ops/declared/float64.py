@@ -1,6 +1,6 @@
 """float64 where float32 has kernels of its own: convolutions, pools and softmax as plain loops over their sums.
 
-Convolutions of many channels are products: see `double_columns`.
+Convolutions of many channels are products: see `float64_convolutions`.
 """
 
 from __future__ import annotations

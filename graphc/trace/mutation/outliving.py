@@ -1,8 +1,8 @@
 """What tracing changes for good: containers and objects that outlive the call. Python would change them at every call, and the
 step, once it is compiled, never.
 
-What functions of the user's reach is noted before they run, and compared when the step is made. `frozen` reads from the code what
-is sure to happen; here counts what has happened, wherever: in methods of other objects, setters, generators, `with`.
+What functions of the user's reach is noted before they run, and compared when the step is made. `traced_once` reads from the code
+what is sure to happen; here counts what has happened, wherever: in methods of other objects, setters, generators, `with`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Container = tuple[str, Any, list[Any]]
 #: What is said of a change, where, and what helps.
 Notice = tuple[str, Loc, str]
 #: What a compilation looks at; None where nobody asks.
-_watching: ContextVar[Lasting | None] = ContextVar("graphc_lasting", default=None)
+_watching: ContextVar[Outliving | None] = ContextVar("graphc_outliving", default=None)
 
 
-class Lasting:
+class Outliving:
     """Notes, within a `with`, what the functions reach that are traced; `tell` says afterwards what of it has changed."""
 
     def __init__(self) -> None:
@@ -42,8 +42,8 @@ class Lasting:
         #: What is to be said of it where it has changed, by the names that functions have for it.
         self._notices: dict[str, Notice] = {}
 
-    def __enter__(self) -> Lasting:
-        self._token: Token[Lasting | None] = _watching.set(self)
+    def __enter__(self) -> Outliving:
+        self._token: Token[Outliving | None] = _watching.set(self)
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -64,7 +64,7 @@ class _Looked(NamedTuple):
 
 
 class _Once(NamedTuple):
-    """What a line does, and what to do instead; the name of what is changed, and whether `lasting` finds that it has been."""
+    """What a line does, and what to do instead; the name of what is changed, and whether `outliving` finds that it has been."""
 
     line: int
     what: str
