@@ -26,7 +26,7 @@ _DATA = "use graphc.dataset: data sets are read outside of a step"
 OPS = {
     **_names(_CACHES, "MapCacheIdx MapUniform Merge make_map_parameter"),
     **_names(_INTERNAL, "_infer_ops _rl_inner_ops _utils"),
-    "_csr_ops": "use CSRTensor and its methods, ops.csr_mm, ops.csr_add, ...",
+    "_csr_ops": "use CSRTensor, its methods, and ops.csr_add and the like",
     "FusedWeightScaleApplyMomentum": _OPTIMIZER,
     # ---- more than one process
     **_names(

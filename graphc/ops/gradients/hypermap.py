@@ -88,7 +88,7 @@ def _type_name(given: Any) -> str:
     if isinstance(given, type) and given in named:
         return named[given]
     if isinstance(given, DType):
-        return repr(given)
+        return str(given)
     raise ArgumentTypeError(
         f"a type is registered by its name, got {type(given).__name__}",
         loc=user_loc(),
