@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import importlib.util
 import re
 import subprocess
 import sys
@@ -278,6 +279,41 @@ def test_rooms_of_the_generator_import_one_way(path):
         if dotted.split(".")[0] == "graphc_codegen":
             target = dotted.split(".")[1]  # never from the package itself, which stands above all rooms
             assert order[target] <= order[own], f"{name(path)}:{line} imports {dotted}"
+
+
+#: What looks like the name of a module and is that of a format, or of a key in one.
+FORMATS = {"graphc.state", "graphc.step"}
+
+
+def names_in_texts(path: Path) -> Iterator[tuple[str, int]]:
+    """Texts that are dotted names of graphc's, and their lines."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and re.fullmatch(r"graphc(\.\w+)+", node.value)
+        ):
+            yield node.value, node.lineno
+
+
+def is_there(dotted: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    module, _, attribute = dotted.rpartition(".")
+    try:
+        return importlib.util.find_spec(dotted) is not None or hasattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError:  # What is before the last dot is no package.
+        return importlib.util.find_spec(module) is not None and hasattr(importlib.import_module(module), attribute)
+
+
+def test_names_in_texts_are_there():
+    """Modules that code knows by name, as tables and looks at frames do, move with what they name."""
+    wrong = [
+        f"{name(path)}:{line} {dotted}"
+        for path in GRAPHC
+        for dotted, line in names_in_texts(path)
+        if dotted not in FORMATS and not is_there(dotted)
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("path", GRAPHC + CODEGEN, ids=name)

@@ -143,8 +143,14 @@ class Appended(list[Any]):
 
 
 #: Modules that join what ways through the program have made of a list, whatever it holds.
-_JOINING = {f"graphc.trace.{n}" for n in ("alike", "branches", "grown", "inplace", "joined", "listed")} | {
-    "graphc.ops.tensor.tree"
+_JOINING = {
+    "graphc.ops.tensor.tree",
+    "graphc.trace.flow.branches",
+    "graphc.trace.flow.dynamic_lists",
+    "graphc.trace.flow.dynamic_loops",
+    "graphc.trace.flow.merging",
+    "graphc.trace.flow.mixed_kinds",
+    "graphc.trace.mutation.inplace",
 }
 _READING = (
     "__setitem__", "__delitem__", "__len__", "__iter__", "__contains__", "__reversed__", "__eq__", "__lt__",

@@ -260,7 +260,7 @@ REFUSED: dict[str, tuple[Function, type[GraphcError], str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be(case: str) -> None:
     body, kind, why = REFUSED[case]
-    refused(lambda: graphc.compile(Net(body), floats(9), masks((9,))[2]), "test_counted.py", kind, why)
+    refused(lambda: graphc.compile(Net(body), floats(9), masks((9,))[2]), "test_dynamic_sizes.py", kind, why)
 
 
 def test_exports_have_fixed_sizes(tmp_path: Any) -> None:
