@@ -8,6 +8,7 @@ from typing import Any
 
 from graphc import processes
 from graphc.errors import ArgumentTypeError, ArgumentValueError, Loc, user_loc
+from graphc.errors.suggestions import nearest, question
 from graphc.validation.signatures import accept
 
 GRAPH_MODE = 0
@@ -55,6 +56,7 @@ def set_context(**settings: Any) -> None:
             raise ArgumentValueError(
                 f"set_context has no setting {name!r}; it has {', '.join((*allowed, 'save_graphs_path'))}",
                 loc=user_loc(),
+                help=question(nearest(name, allowed)),
             )
         if not isinstance(value, (int, str)) or value not in allowed[name]:
             wanted = " or ".join(map(repr, allowed[name]))

@@ -9,7 +9,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphc.errors import ArgumentValueError
@@ -20,11 +20,14 @@ def write_atomic(path: Path, *parts: bytes | Iterable[bytes | memoryview]) -> Pa
 
     parts: bytes, or buffers that are written one after the other. A link stays one: what it points to is replaced. A file that
     was there before keeps its mode. Nothing is left behind when writing fails or is interrupted; what a killed process has
-    left of this file is removed. Raises OSError, which names the file, and ArgumentValueError if the path is a directory.
+    left of this file is removed. A device or pipe, such as /dev/null, is written into and stays what it is.
+    Raises OSError, which names the file, and ArgumentValueError if the path is a directory.
     """
     if path.is_dir():
         raise ArgumentValueError(f"{str(path)!r} is a directory, a file is to be written there")
     target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        return _write_into(path, parts)
     # Names can be as long as the system allows, the temporary one, too.
     prefix = f".{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}."
     temporary = target.with_name(f"{prefix}{secrets.token_hex(6)}.tmp")
@@ -36,9 +39,7 @@ def write_atomic(path: Path, *parts: bytes | Iterable[bytes | memoryview]) -> Pa
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with contextlib.suppress(FileNotFoundError):
                 os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
-            for part in parts:
-                for data in [part] if isinstance(part, bytes) else part:
-                    file.write(data)
+            file.writelines(_buffers(parts))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
@@ -49,6 +50,21 @@ def write_atomic(path: Path, *parts: bytes | Iterable[bytes | memoryview]) -> Pa
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
     return path
+
+
+def _write_into(path: Path, parts: Iterable[bytes | Iterable[bytes | memoryview]]) -> Path:
+    """Write into what is there and is no file: a rename would put one in its place."""
+    try:
+        with open(path, "wb") as file:
+            file.writelines(_buffers(parts))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    return path
+
+
+def _buffers(parts: Iterable[bytes | Iterable[bytes | memoryview]]) -> Iterator[bytes | memoryview]:
+    for part in parts:
+        yield from [part] if isinstance(part, bytes) else part
 
 
 def _sync_directory(path: Path) -> None:

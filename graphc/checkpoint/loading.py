@@ -33,6 +33,11 @@ from graphc.validation.unused_arguments import only
 
 _OWNER = "load_checkpoint"
 _logger = logging.getLogger("graphc")
+#: How files of torch.save and pickle begin.
+_PICKLED = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+_NOT_READ = (
+    "torch.save and pickle write such files: read it there, save its tensors as safetensors, see docs/checkpoints.md"
+)
 Prefixes = str | list[str] | tuple[str, ...] | None
 
 
@@ -107,10 +112,12 @@ def load_checkpoint_async(
 def _load(
     name: Any, shown: str, format: str, wanted: Callable[[str], object] | None, crc_check: bool
 ) -> dict[str, Any]:
-    kind = "checkpoint"
+    kind, begin = "checkpoint", b""
     try:
         opened, kind = _open(name, format)
         with opened as file:
+            begin = file.read(4)
+            file.seek(0)
             entries, crc, right = _scan(file, kind, crc_check)
             if not right:
                 raise DamagedError("its contents do not have the CRC that it gives")
@@ -119,7 +126,7 @@ def _load(
             chosen = _chosen(entries, wanted, shown)
             return {e.name: _read(file, e) for e in chosen}
     except (OSError, UnsupportedError, DamagedError, MemoryError) as error:
-        raise _explained(error, shown, kind) from None
+        raise _explained(error, shown, kind, begin) from None
 
 
 def _scan(file: IO[bytes], kind: str, crc_check: bool) -> tuple[list[Entry], int | None, bool]:
@@ -169,15 +176,19 @@ def _open(name: Any, format: str) -> tuple[AbstractContextManager[IO[bytes]], st
     return nullcontext(name), format
 
 
-def _explained(error: Exception, shown: str, kind: str) -> CheckpointError:
-    """What is wrong with the file, to its reader."""
+def _explained(error: Exception, shown: str, kind: str, begin: bytes) -> CheckpointError:
+    """What is wrong with the file, which begins so, to its reader."""
     if isinstance(error, OSError):
         return CheckpointError(f"checkpoint {shown} cannot be read: {error.strerror}", loc=user_loc())
     if isinstance(error, MemoryError):
         return CheckpointError(f"checkpoint {shown} does not fit into memory: {error}", loc=user_loc())
     if isinstance(error, UnsupportedError):
         return CheckpointError(f"checkpoint {shown}: {error}", loc=user_loc(), help=error.help)
-    return CheckpointError(f"checkpoint {shown} is damaged or no {kind} file: {error}", loc=user_loc())
+    return CheckpointError(
+        f"checkpoint {shown} is damaged or no {kind} file: {error}",
+        loc=user_loc(),
+        help=_NOT_READ if begin.startswith(_PICKLED) else None,
+    )
 
 
 def _choice(specify: Any, leave_out: Any, choice_func: Any) -> Callable[[str], object] | None:

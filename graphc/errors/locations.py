@@ -94,6 +94,11 @@ def is_generated(frame: FrameType) -> bool:
     return file == "<string>" and isinstance(module, str) and module.startswith(_GENERATED)
 
 
+def is_same_code(a: Loc | None, b: Loc | None) -> bool:
+    """Whether two places are in one line of one function: a lambda stands in the line of who is given it."""
+    return a == b and (a is None or b is None or a.function == b.function)
+
+
 def maker_loc(instance: object) -> Loc | None:
     """The user's line that makes an instance, whose `__init__` is running: not one inside of that."""
     frame: FrameType | None = sys._getframe(1)

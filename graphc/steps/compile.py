@@ -56,7 +56,9 @@ def compile(
     """
     try:
         if not isinstance(cell, Cell):
-            raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
+            raise ArgumentTypeError(
+                f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc(), help=_instead_of(cell)
+            )
         pipeline = pipeline_of(passes)
         if dynamic is not None:
             if buckets is not None:
@@ -73,3 +75,10 @@ def compile(
     except BaseException as error:
         clean(error)
         raise
+
+
+def _instead_of(given: Any) -> str | None:
+    """What makes a step of what is no Cell."""
+    if isinstance(given, type) and issubclass(given, Cell):
+        return f"make one of the class: {given.__name__}(...)"
+    return "@graphc.jit compiles a function when it is called" if callable(given) else None

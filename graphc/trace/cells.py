@@ -9,6 +9,7 @@ from typing import Any
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, GraphcError, Loc, loc_of_definition, user_loc
+from graphc.errors.locations import is_same_code
 from graphc.errors.suggestions import nearest_argument, question
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import name_of
@@ -43,7 +44,7 @@ class CellCall:
     def begin(cell: Cell, path: str, caller: Loc | None, around: CellCall | None, first: int) -> CellCall:
         """The call of a cell that begins."""
         made: Loc | None = cell.__dict__.get("_made_at")
-        own = made if made is not None and (around is None or caller == around.caller) else caller
+        own = made if made is not None and (around is None or is_same_code(caller, around.caller)) else caller
         return CellCall(path, type(cell), caller, made, own, around, first)
 
     @property

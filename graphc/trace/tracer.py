@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from graphc.errors import Loc, user_loc
+from graphc.errors.locations import is_same_code
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
@@ -164,7 +165,7 @@ class Tracer(GraphRecorder):
         that calls it, such as the loss or the optimizer.
         """
         call = self.call
-        return call.own if call is not None and executed == call.caller else executed
+        return call.own if call is not None and is_same_code(executed, call.caller) else executed
 
     def _construct_of(self, cell: Cell) -> Callable[..., Any]:
         """The cell's construct, ready to run: in the dtype of `to_float`, with the gradient of the cell's own `bprop`, and

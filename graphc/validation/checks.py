@@ -18,9 +18,10 @@ T = TypeVar("T")
 Member = TypeVar("Member", bound=Enum)
 
 
-def wrong_type(owner: str, name: str, expected: str, value: Any) -> ArgumentTypeError:
+def wrong_type(owner: str, name: str, expected: str, value: Any, help: str | None = None) -> ArgumentTypeError:
     """The error of an argument of another kind."""
-    return ArgumentTypeError(f"{_named(owner, name)} must be {expected}, got {type(value).__name__}", loc=user_loc())
+    message = f"{_named(owner, name)} must be {expected}, got {type(value).__name__}"
+    return ArgumentTypeError(message, loc=user_loc(), help=help)
 
 
 def wrong_value(owner: str, name: str, expected: str, value: Any, help: str | None = None) -> ArgumentValueError:

@@ -36,7 +36,7 @@ def refuse_kind(
         return
     name = name or function.__name__.strip("_")
     if isinstance(error, MemoryError) or TOO_LARGE.search(str(error)):
-        raise StepMemoryError(f"{name}: out of memory: {error}", loc=user_loc()) from None
+        raise StepMemoryError(f"{name}: out of memory: {error}", loc=user_loc(), help="smaller shapes") from None
     signature = inspect.signature(function)
     try:
         given = signature.bind(*args, **kwargs).arguments

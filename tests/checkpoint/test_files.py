@@ -119,6 +119,19 @@ def test_what_a_killed_process_has_left_goes_at_the_next_save(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
+def test_what_is_no_file_stays_what_it_is(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert write_atomic(pipe, b"a", [b"b", memoryview(b"c")]) == pipe
+        assert os.read(reader, 10) == b"abc"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
+
+
 # ---- memory
 
 
@@ -243,3 +256,12 @@ def test_files_without_random_states_load(tmp_path, monkeypatch):
     state = step.network.layers[0].state.item()
     assert load_param_into_net(step, load_checkpoint("older"), strict_load=True) == ([], [])
     assert step.network.layers[0].state.item() == state
+
+
+def test_files_of_torch_and_pickle_are_named(tmp_path):
+    for begin in (b"PK\x03\x04", b"\x80\x02", b"\x80\x05"):
+        path = tmp_path / "a.ckpt"
+        path.write_bytes(begin + b"abcdef")
+        with pytest.raises(CheckpointError, match="damaged or no ckpt file") as caught:
+            load_checkpoint(path)
+        assert "torch.save" in caught.value.help

@@ -12,7 +12,7 @@ from graphc import Parameter, Tensor, nn, ops
 from graphc.errors import GraphcError, GraphcWarning
 from graphc.errors.suggestions import FOREIGN, distance, nearest
 from graphc.paths.table import MODULES
-from tests.errors.messages import X
+from tests.errors.messages import X, cell
 
 KNOWN = {"ops": ops.__all__, "nn": nn.__all__, "graphc": dir(graphc), "modules": list(MODULES)}
 
@@ -111,3 +111,62 @@ def test_a_slip_of_a_parameters_setting(name):
         setattr(p, name, False)
     assert p.requires_grad
     p.group, p.requires_aggr, p.is_init = "mine", False, True  # What MindSpore's scripts keep there.
+
+
+# ---- what helps with arguments
+
+
+def _groups(key):
+    return lambda: nn.Adam([{"params": nn.Dense(3, 3).trainable_params(), key: 0.1}])
+
+
+@pytest.mark.parametrize(
+    ("action", "help"),
+    [
+        (_groups("learning_rate"), "did you mean lr?"),
+        (_groups("weight_decays"), "did you mean weight_decay?"),
+        (lambda: nn.LayerNorm(3), "nn.LayerNorm((3,))"),
+        (lambda: graphc.compile(nn.Dense, X), "make one of the class: Dense(...)"),
+        (lambda: graphc.compile(lambda x: x, X), "@graphc.jit compiles a function when it is called"),
+        (lambda: graphc.compile(3, X), None),
+        (lambda: graphc.set_context(devicetarget="CPU"), "did you mean device_target?"),
+        (
+            lambda: nn.CrossEntropyLoss()(Tensor(X), Tensor(np.ones(X.shape, np.int32))),
+            "cast probabilities to the input's dtype",
+        ),
+        (lambda: nn.Dense(10**7, 10**7), "smaller shapes"),
+    ],
+)
+def test_what_helps(action, help):
+    with pytest.raises(GraphcError) as caught:
+        action()
+    assert caught.value.help == help
+    assert caught.value.loc.file.endswith("test_suggestions.py")
+
+
+def test_rows_of_several_lengths_are_no_tensor():
+    with pytest.raises(GraphcError, match="these data are no tensor") as caught:
+        Tensor([[1, 2], [3]])
+    assert caught.value.loc.file.endswith("test_suggestions.py")
+
+
+def test_a_range_of_a_tensor_that_is_no_integer():
+    def construct(self, x):
+        for _ in range(x.sum()):
+            x = x + 1
+        return x
+
+    with pytest.raises(GraphcError, match="which is no integer") as caught:
+        cell(construct)(X)
+    assert caught.value.help == "cast it: ops.cast(x, graphc.int64)"
+
+
+def test_an_index_to_write_is_out_of_range_of_the_tensor():
+    x = Tensor(X)
+    with pytest.raises(IndexError, match=r"index 9 is out of range for axis 0 of shape \(2, 3\)"):
+        x[9] = 1.0
+
+
+def test_positions_are_counted():
+    with pytest.raises(ValueError, match=r"called with 1 argument\n"):
+        graphc.grad(lambda x: x.sum(), 3)(Tensor(X))

@@ -260,3 +260,11 @@ class UsersOwnError(ArgumentValueError):
 def test_errors_of_users_keep_their_module():
     assert type(pickle.loads(pickle.dumps(UsersOwnError("x")))) is UsersOwnError
     assert UsersOwnError.__module__ == __name__
+
+
+def test_code_in_the_line_that_calls_is_no_code_of_the_library() -> None:
+    def calls():
+        return graphc.compile(cell(lambda self, x: x.tanh() + 1), X)
+
+    line = calls.__code__.co_firstlineno + 1
+    assert {str(n.loc) for n in calls().graph if n.loc} == {f"tests/errors/test_tracebacks.py:{line}"}

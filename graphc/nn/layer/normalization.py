@@ -245,7 +245,8 @@ class LayerNorm(Cell):
     ) -> None:
         super().__init__()
         if not isinstance(normalized_shape, (tuple, list)):
-            raise checks.wrong_type("LayerNorm", "normalized_shape", "a tuple or list", normalized_shape)
+            help = f"nn.LayerNorm(({normalized_shape},))" if isinstance(normalized_shape, int) else None
+            raise checks.wrong_type("LayerNorm", "normalized_shape", "a tuple or list", normalized_shape, help)
         if not normalized_shape:
             raise checks.wrong_value("LayerNorm", "normalized_shape", "at least one size", normalized_shape)
         self.normalized_shape = tuple(checks.integer("LayerNorm", "normalized_shape", d) for d in normalized_shape)

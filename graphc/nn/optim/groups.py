@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors.suggestions import nearest_argument, question
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.optim.rates import Decay, Rate, as_decay, as_rate
@@ -93,7 +94,9 @@ def _group(owner: str, index: int, group: dict[str, Any], decay: Decay) -> list[
     unknown = [key for key in group if key not in KEYS]
     if unknown:
         raise GroupKeyError(
-            f"{owner}: group {index} has the key {unknown[0]!r}, known are {', '.join(KEYS)}", loc=user_loc()
+            f"{owner}: group {index} has the key {unknown[0]!r}, known are {', '.join(KEYS)}",
+            loc=user_loc(),
+            help=question(nearest_argument(unknown[0], KEYS)) if isinstance(unknown[0], str) else None,
         )
     if "params" not in group:
         raise GroupKeyError(f"{owner}: group {index} has no 'params'", loc=user_loc())

@@ -291,6 +291,7 @@ def _check_classes(op: str, inputs: Tensor, target: Tensor, weight: Tensor | Non
             " expected one class number per row of the input",
             code="GC111",
             loc=user_loc(),
+            help="cast probabilities to the input's dtype" if target.shape == inputs.shape else None,
         )
     if weight is not None and (not isinstance(weight, Tensor) or weight.shape != inputs.shape[axis : axis + 1]):
         kind = str(weight.tensor_type) if isinstance(weight, Tensor) else type(weight).__name__

@@ -48,7 +48,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
             if not -extent <= item < extent:
                 dispatch.refuse(
-                    IndexRangeError(f"index {item} is out of range for axis {axis} of {x.tensor_type}", loc=user_loc())
+                    IndexRangeError(f"index {item} is out of range for axis {axis} of shape {x.shape}", loc=user_loc())
                 )
             start, count, by = int(item) if item >= extent else int(item) % max(extent, 1), 1, 1
         else:

@@ -69,7 +69,7 @@ def to_array(data: Any, dtype: Any = None, *, copy: bool = True) -> Array:
         try:
             array = np.asarray(data)
         except ValueError as error:
-            raise ArgumentValueError(f"these data are no tensor: {error}") from None
+            raise ArgumentValueError(f"these data are no tensor: {error}", loc=user_loc()) from None
         except TraceTypeError:
             raise TraceTypeError(
                 f"a Tensor is made of a {type(data).__name__} that holds a traced tensor",
@@ -227,7 +227,7 @@ class Tensor(Operators, Methods):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ArgumentTypeError("a tensor without axes has no length", loc=user_loc())
+            raise ArgumentTypeError("a tensor without axes has no length, and is one value", loc=user_loc())
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:

@@ -170,7 +170,12 @@ def range_(*args: Any) -> Any:
     start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
     for x in (start, stop):
         if is_traced(x) and one_element(x).tensor_type.is_inexact:
-            raise TraceTypeError(f"range() of {x.tensor_type}, which is no integer", code="GC120", loc=user_loc())
+            raise TraceTypeError(
+                f"range() of {x.tensor_type}, which is no integer",
+                code="GC120",
+                loc=user_loc(),
+                help="cast it: ops.cast(x, graphc.int64)",
+            )
     if not isinstance(step, int) or isinstance(step, Deferred) or not step:
         raise TraceTypeError(
             "the step of a range() must be known while the Cell is compiled, and not zero",

@@ -139,7 +139,7 @@ def _request(
     for p in wanted:
         if p >= len(args):
             raise PositionError(
-                f"grad_position {p} of {name_of(fn)}, which is called with {len(args)} arguments",
+                f"grad_position {p} of {name_of(fn)}, which is called with {len(args)} argument{'s' * (len(args) != 1)}",
                 loc=user_loc(),
                 help="positions count from 0",
             )
