@@ -97,9 +97,9 @@ def test_every_lock_is_made_where_forks_are_known() -> None:
             if isinstance(node, ast.Attribute) and node.attr in ("Lock", "RLock", "Condition", "Semaphore", "Event"):
                 parent = ast.unparse(node.value)
                 made |= {path.name} if parent == "threading" else set()
-    # In compiled_step.py and buckets.py one is a type; the conditions in ahead.py and waiting.py have a lock of forks.py; the event
-    # in watchdog.py is for a thread that no child has; events in waited_callbacks.py are for the process that trains, those in
-    # group_calls.py for one that may talk to others, which a child may not.
+    # In compiled_step.py and buckets.py one is a type; the conditions in ahead.py and waiting.py have a lock of forks.py; the
+    # event in watchdog.py is for a thread that no child has; events in waited_callbacks.py are for the process that trains, those
+    # in group_calls.py for one that may talk to others, which a child may not.
     known = {
         *("forks.py", "compiled_step.py", "buckets.py", "ahead.py", "watchdog.py", "waiting.py", "waited_callbacks.py"),
         "group_calls.py",
