@@ -25,6 +25,14 @@ def _spelled(owner: str, name: Any) -> str:
             loc=user_loc(),
             help="give a str or a Path",
         )
+    try:
+        os.stat(text)
+    except ValueError as error:  # A zero byte, or what the system's encoding lacks.
+        raise ArgumentValueError(
+            f"{owner}: ckpt_file_name {text!r} cannot be the name of a file: {error}", loc=user_loc()
+        ) from None
+    except OSError:
+        pass
     return text
 
 

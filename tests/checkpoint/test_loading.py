@@ -85,6 +85,10 @@ def test_names_of_files(tmp_path):
             save_checkpoint(x, name)
         with pytest.raises(ArgumentTypeError, match="ckpt_file_name must be"):
             load_checkpoint(name)
+    for name in ("a\0b", "\ud800.ckpt", "a\0b.safetensors"):
+        for call in (lambda name: save_checkpoint(x, name), load_checkpoint):
+            with pytest.raises(ArgumentValueError, match=r"ckpt_file_name '.*' cannot be the name of a file"):
+                call(name)
 
 
 def test_bytes_in_memory(path):

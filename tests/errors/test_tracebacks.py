@@ -87,6 +87,22 @@ def test_python(folder: Path) -> None:
     assert "y = helper(x)" in map(str.strip, lines)
 
 
+def test_data_sets(tmp_path: Path) -> None:
+    script = """
+import graphc.dataset as ds
+
+def broken(x):
+    raise KeyError("mine")
+
+for row in ds.NumpySlicesDataset({"a": [1, 2]}).map(broken, "a").create_dict_iterator():
+    pass
+"""
+    (tmp_path / "read.py").write_text(script)
+    lines = run("read.py", folder=tmp_path).stderr.splitlines()
+    assert frames(lines) == ["broken", "<module>"]
+    assert not any("graphc/" in line for line in lines)
+
+
 def test_graphc_run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", list(sys.path))

@@ -143,6 +143,19 @@ def test_write_atomic_does_not_replace_a_directory(tmp_path):
         write_atomic(tmp_path / "d", b"")
 
 
+def test_write_atomic_writes_to_a_pipe_and_leaves_it_there(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert write_atomic(tmp_path / "link", b"one ", [b"two"]) == tmp_path / "link"
+        assert os.read(reader, 100) == b"one two"
+    finally:
+        os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "pipe"]
+
+
 # ---- damage
 
 

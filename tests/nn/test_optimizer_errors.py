@@ -33,6 +33,9 @@ def two(p: list[Parameter], **first: Any) -> list[dict[str, Any]]:
     [
         (lambda p: nn.SGD([*two(p), p[0]]), TypeError, "must be all Parameters or all groups"),
         (lambda p: nn.SGD(two(p, rate=1)), KeyError, "group 0 has the key 'rate', known are params, lr, weight_decay"),
+        (lambda p: nn.SGD([*p, p[0]]), ValueError, "SGD: parameter 'fc.weight' is given twice"),
+        (lambda p: nn.Adam(p + p), ValueError, "Adam: parameter 'fc.weight' is given twice"),
+        (lambda p: nn.ASGD(p + p), ValueError, "ASGD: parameter 'fc.weight' is given twice"),
         (lambda p: nn.SGD([{"lr": 0.1}]), KeyError, "group 0 has no 'params'"),
         (lambda p: nn.SGD([*two(p), {"params": p[:1]}]), RuntimeError, "'fc.weight' is in group 0 and in group 2"),
         (lambda p: nn.SGD([*two(p), {"order_params": p[:1]}]), ValueError, "must hold each of the 2 parameters"),

@@ -21,6 +21,7 @@ from graphc.errors import DataError, DTypeError, user_loc
 from graphc.ops.tensor.arrays import native
 from graphc.ops.tensor.dtype import BY_NAME
 from graphc.ops.tensor.tensor import Tensor
+from graphc.tracebacks import clean
 
 if TYPE_CHECKING:
     from graphc.dataset.core.dataset import Dataset
@@ -83,8 +84,12 @@ class DatasetIterator:
         return self
 
     def __next__(self) -> Any:
-        rows = self._read(1)
-        return self._given([self._one(rows, k) for k in self._places])
+        try:
+            rows = self._read(1)
+            return self._given([self._one(rows, k) for k in self._places])
+        except BaseException as error:
+            clean(error)
+            raise
 
     def _given(self, values: list[Any]) -> Any:
         raise NotImplementedError

@@ -39,6 +39,7 @@ class ASGD(Optimizer):
         self.ax = self.state("ax_")
 
     def _numbers(self, prefix: str, value: float) -> ParameterTuple:
+        self.check_once()
         made = ParameterTuple(Parameter(Tensor(value), prefix + p.name, requires_grad=False) for p in self.parameters)
         self._own(made)
         return made

@@ -117,11 +117,25 @@ class Optimizer(MindSporeBase, Cell):
         for p in parameters:
             self._params[p.name] = p
 
+    def check_once(self) -> None:
+        """ArgumentValueError (GC141) for a parameter that is there twice: so would be its state, and two states have one name."""
+        names: set[str] = set()
+        for p in self.parameters:
+            if p.name in names:
+                raise ArgumentValueError(
+                    f"{type(self).__name__}: parameter {p.name!r} is given twice",
+                    code="GC141",
+                    loc=user_loc(),
+                    help="give each once: trainable_params() of a Cell has those of the Cells in it, too",
+                )
+            names.add(p.name)
+
     def state(self, prefix: str, init: str | float = "zeros", dtype: Any = None) -> ParameterTuple:
         """A state tensor like each parameter, named `prefix.<parameter>`, filled with "zeros", "ones" or a number.
 
         Of a parameter whose updates are shared out it is this process's part.
         """
+        self.check_once()
         value = np.asarray({"zeros": 0.0, "ones": 1.0}[init] if isinstance(init, str) else init)
         made = []
         for p, cut in zip(self.parameters, self.cuts, strict=True):
