@@ -122,7 +122,7 @@ def test_conv_errors_name_both_sides() -> None:
         (lambda: nn.Conv2d(2, 2, 3, padding=1), ValueError, "padding must be 0 with pad_mode 'same', got 1"),
         (lambda: nn.Conv2d(2, 2, 3, pad_mode="valid", padding=(0, 0, 0, 1)), ValueError, "padding must be 0"),
         (lambda: nn.Conv2d(2, 2, 3, pad_mode="pad", padding=-1), ValueError, "padding must be at least 0"),
-        (lambda: nn.Conv2d(2, 2, 3, pad_mode="pad", padding=(1, 1)), ValueError, "top, bottom, left, right"),
+        (lambda: nn.Conv2d(2, 2, 3, pad_mode="pad", padding=(1, 1)), ValueError, "4 ints, two for each axis, got"),
         (lambda: nn.Conv2d(2, 2, 3, pad_mode="pad", padding=1.0), TypeError, "padding must be an int or"),
         (lambda: nn.Conv2d(2, 2, 3, pad_mode="full"), ValueError, "pad_mode must be one of 'same', 'valid'"),
         (lambda: nn.Conv2d(2, 2, 0), ValueError, "kernel_size must be at least 1"),

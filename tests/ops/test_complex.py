@@ -147,9 +147,9 @@ def test_shifts_and_empty_batches():
         (lambda x: ops.FFTWithSize(4, False, False)(x), "signal_ndim must be 1, 2 or 3, got 4"),
         (lambda x: ops.FFTWithSize(1, True, False)(x), r"input is f32\[2,3\], expected a complex tensor"),
         (lambda x: ops.stft(x, 4, center=False), "the signal has 3 elements, a window 4"),
-        (lambda x: ops.stft(x, 2, pad_mode="wrap"), "pad_mode must be one of REFLECT, EDGE, CONSTANT, got 'wrap'"),
+        (lambda x: ops.stft(x, 2, 1, pad_mode="wrap"), "pad_mode must be one of REFLECT, EDGE, CONSTANT, got 'wrap'"),
         (lambda x: ops.stft(x, 2, 1, window=Tensor([1.0])), r"window is f32\[1\], expected 2 weights"),
-        (lambda x: ops.stft(ops.fft(x), 2, onesided=True), "onesided is for real signals"),
+        (lambda x: ops.stft(ops.fft(x), 2, 1, onesided=True), "onesided is for real signals"),
     ],
 )
 def test_bad_arguments(call, words):
