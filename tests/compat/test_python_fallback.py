@@ -67,7 +67,7 @@ class Prints(graphc.nn.Cell):
 
 def op_by_op(code, call):
     """What `call` returns; it says that it runs op by op, because of an error of that code."""
-    with pytest.warns(graphc.OpByOpWarning, match=rf"\[{code}\].*\n.*test_left.py"):
+    with pytest.warns(graphc.OpByOpWarning, match=rf"\[{code}\].*\n.*test_python_fallback.py"):
         return call()
 
 
