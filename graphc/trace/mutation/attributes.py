@@ -158,12 +158,9 @@ class Attributes:
         """A container is changed on one way through the program. Raises Again if it is a part of an attribute that was not known:
         the next trace has a copy of it for each way.
         """
-        for _, cell in self._root.cells_and_names():
-            for name, value in vars(cell).items():
-                if self._is_known(cell, name) or not is_container(value) or not holds_state(cell, name):
-                    continue
-                if any(x is held for _, x in containers_in(value)):
-                    self._reads(cell, name)
+        for _, cell, name, value in self._unknown():
+            if any(x is held for _, x in containers_in(value)):
+                self._reads(cell, name)
 
     def keeps(self, cell: Cell, name: str, value: Any) -> bool:
         """Whether a container into which a trace has put a tensor is one that a step can change: the next trace knows it."""
@@ -248,15 +245,17 @@ class Attributes:
     def changeable(self) -> Iterator[tuple[str, Any]]:
         """The containers that attributes of Cells hold, by the names that they have; they need not be known to be set."""
         if self._others is None:
-            self._others = [
-                (_shown(path, name), value)
-                for path, cell in self._root.cells_and_names()
-                for name, value in vars(cell).items()
-                if is_container(value) and not self._is_known(cell, name) and holds_state(cell, name)
-            ]
+            self._others = [(_shown(path, name), value) for path, _, name, value in self._unknown()]
         for shown, value in (*self._others, *((self.shown(key), self.get(key)) for key in self._before)):
             for keys, held in containers_in(value):
                 yield shown + "".join(f"[{k!r}]" for k in keys), held
+
+    def _unknown(self) -> Iterator[tuple[str, Cell, str, Any]]:
+        """(path, Cell, attribute, container) of what attributes hold that are not known to be set, and may be."""
+        for path, cell in self._root.cells_and_names():
+            for name, value in vars(cell).items():
+                if is_container(value) and not self._is_known(cell, name) and holds_state(cell, name):
+                    yield path, cell, name, value
 
     def refuse_changed(self, mark: dict[tuple[int, str], Any]) -> None:
         """TraceError GC133 if one was set since then."""
