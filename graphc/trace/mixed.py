@@ -51,9 +51,9 @@ class _Behind:
         self._show(view, name)
 
     def _show(self, view: Any, name: str) -> None:
-        p = self.cell._params.get(name)
-        if p is not None and p is self.cell.__dict__.get(name):
-            view.__dict__[name] = self._seen(name, p)
+        held = self.cell.__dict__.get(name)
+        if isinstance(held, Parameter) and held is self.cell._params.get(name):
+            view.__dict__[name] = self._seen(name, held)
 
 
 def construct_of(cell: Cell, prepared: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Callable[..., Any]:
