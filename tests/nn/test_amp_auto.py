@@ -102,6 +102,12 @@ def test_integers_are_nobodys(mode: int) -> None:
     [
         (lambda: nn.Dense(4, 3, has_bias=False), "float32", "float16"),
         (lambda: nn.Dense(4, 3), "float32", "float32"),
+        (lambda: nn.Dense(4, 3), "float16", "float32"),
+        (
+            lambda: nn.SequentialCell(nn.Dense(4, 4, has_bias=False), nn.Dense(4, 4, has_bias=False)),
+            "float32",
+            "float16",
+        ),
         (lambda: nn.LayerNorm((4,)), "float16", "float32"),
         (lambda: nn.BatchNorm1d(4), "float16", "float32"),
         (lambda: nn.Softmax(), "float16", "float32"),
@@ -113,6 +119,17 @@ def test_integers_are_nobodys(mode: int) -> None:
 def test_layers(layer: Callable[[], nn.Cell], given: str, made: str, mode: int) -> None:
     graphc.set_context(mode=mode)
     assert amp.auto_mixed_precision(layer(), "auto")(Tensor(X).astype(given)).tensor_type.dtype == made
+
+
+@MODES
+@pytest.mark.parametrize("layer", [nn.Conv2d, nn.Conv2dTranspose])
+def test_convolutions_of_halves(layer: type[nn.Cell], mode: int) -> None:
+    """What a convolution has made is the next one's input."""
+    graphc.set_context(mode=mode)
+    net: Any = nn.SequentialCell(layer(3, 4, 3), layer(4, 2, 3))
+    assert amp.auto_mixed_precision(net, "auto")(Tensor(IMAGES)).tensor_type.dtype == "float16"
+    with pytest.raises(TypeError, match=r"\[GC110\] Conv2d.*: x has dtype float16, the layer's weight float32"):
+        layer(3, 4, 3)(Tensor(IMAGES).astype(graphc.float16))
 
 
 class Layers(nn.Cell):

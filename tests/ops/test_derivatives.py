@@ -10,6 +10,10 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
+from graphc.errors import GradientError, GraphcError
+from graphc.ir import Sample, Value, all_ops, verify
+from graphc.passes import autodiff
+from graphc.testing.ops import sample_graph
 from tests.cells import Of
 from tests.data import ms_transforms
 
@@ -174,3 +178,54 @@ def test_a_gradient_of_what_calls_a_gradient_that_was_taken_before():
             return squared(x), ops.grad(squared, None, w)(x)
 
     close(Net()(Tensor(X)), (9 * X**4 * Y**4).sum(), 36 * X**4 * Y**3)
+
+
+def test_every_gradient_is_made_of_integers_too():
+    """Where an op of integers gives integers, they are differentiated as in MindSpore: none has a rule for floats alone."""
+    tried = 0
+    for name, definition in all_ops().items():
+        for sample in definition.samples() if definition.samples else ():
+            operands = [
+                np.nan_to_num(x).clip(-9, 9).astype(np.int64) if np.asarray(x).dtype == np.float32 else x
+                for x in sample.operands
+            ]
+            try:
+                graph, inputs = sample_graph(name, [Sample(tuple(operands), sample.attrs)])
+            except GraphcError:
+                continue  # It takes no integers.
+            y = graph.results[0].value
+            for operand in sample.grad if graph.type(y).dtype == "int64" else ():
+                if graph.node(list(inputs)[operand]).type.dtype == "int64":
+                    tried += 1
+                    assert_has_gradient(graph.copy(), y, operand)
+    assert tried > 100
+
+
+def assert_has_gradient(graph, y, operand):
+    """Of one of the inputs; an op may refuse it by name."""
+    sens = graph.add("Input", types=(graph.type(y),), name="sens")
+    inputs = [Value(i) for i in graph.inputs if i != sens.id]
+    attrs = {"ys": 1, "wrt": (operand,), "names": ("",)}
+    graph.set_results([("dx", graph.add("Grad", [y, sens.outputs[0], *inputs], attrs).outputs[0])])
+    try:
+        verify(autodiff(graph))
+    except GradientError:
+        return
+    except GraphcError as error:
+        pytest.fail(f"{graph.node(y.node)}: {error}")
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32"])
+def test_gradients_of_integers_are_those_of_floats(dtype):
+    x, two = Tensor(np.array([2, 1, 3], dtype)), Tensor(np.array([2, 2, 2], dtype))
+    for function, expected in (
+        (lambda x: x**2, [4, 2, 6]),
+        (lambda x: x**3, [12, 3, 27]),
+        (lambda x: ops.prod(x), [3, 6, 2]),
+        (lambda x: ops.cumprod(x, 0), [5, 8, 2]),
+        (lambda x: x.max() * two, [0, 0, 6]),
+        (lambda x: ops.pow(two * two, x).sum(), [22, 5, 88]),
+    ):
+        gradient = graphc.jit(graphc.grad(function))(x)
+        assert gradient.tensor_type.dtype == dtype
+        assert gradient.asnumpy().astype(int).tolist() == expected

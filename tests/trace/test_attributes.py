@@ -220,17 +220,41 @@ CELLS = {
 }
 
 
+@pytest.mark.parametrize("hooked", [False, True])
 @pytest.mark.parametrize("name", CELLS)
 @pytest.mark.filterwarnings("ignore::graphc.RecompileWarning", "ignore::graphc.UntrainedWarning")
-def test_as_op_by_op(name, mode_again):
-    """In between a user sets an attribute."""
+def test_as_op_by_op(name, hooked, mode_again):
+    """In between a user sets an attribute. hooked: construct sees other parameters than its Cell holds."""
+
+    def make():
+        cell = CELLS[name]()
+        if hooked:
+            cell.register_parameter_forward_hook(lambda w: w * 2)
+        return cell
 
     def between(turn, cell):
         if turn == 3 and isinstance(start.get(".state"), np.ndarray):
             cell.state = Tensor(ZEROS + 5)
 
     start = attributes(CELLS[name]())
-    assert_as_op_by_op(CELLS[name], between)
+    assert_as_op_by_op(make, between)
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_what_is_assigned_is_the_parameter_behind_the_one_that_is_seen(mode, mode_again):
+    class Assigns(Base):
+        def construct(self, x):
+            self.w += 1
+            ops.assign(self.w, self.w * 2)
+            self.w[0] = 7
+            return x * self.w
+
+    graphc.set_context(mode=mode)
+    cell = Assigns().to_float(graphc.float16)
+    for expected in ([7, 6, 8], [7, 14, 18]):
+        result = cell(Tensor(X[:1]))
+        assert_same(values(result), (X[:1] * expected).astype(np.float16))
+        assert_same(values(cell.w), np.float32(expected))
 
 
 def test_what_branches_set_is_as_numpy_has_it():

@@ -164,3 +164,19 @@ def test_a_weight_of_one_element_for_a_loss_without_axes():
         np.testing.assert_array_equal(Net()(Tensor([3.0, 4.0]), s), [12, 16])
     with pytest.raises(graphc.ShapeError, match="the sens of a gradient"):
         Net()(Tensor([3.0, 4.0]), Tensor([2.0, 2.0]))
+
+
+def test_a_name_that_has_no_value_yet_is_pythons_error():
+    """At the user's line: nothing in graphc has failed."""
+
+    class Early(nn.Cell):
+        def construct(self, x):
+            if x.sum() > 0:
+                y = x * y  # noqa: F821
+                x = x + y
+            return x
+
+    with pytest.raises(UnboundLocalError, match=r"^'y' is used before assignment$") as caught:
+        Early()(Tensor(1.0))
+    assert not isinstance(caught.value, graphc.GraphcError)
+    assert caught.traceback[-1].path.name == "test_early_returns.py"

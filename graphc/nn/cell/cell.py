@@ -95,6 +95,9 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
     # ---- attributes
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if "_behind" in self.__dict__:
+            self.__dict__["_behind"].set(self, name, value)
+            return
         if "_params" not in self.__dict__:
             # As in MindSpore, what is no part of the structure may be there first.
             if not isinstance(value, (Parameter, ParameterTuple, Cell)):
@@ -177,6 +180,8 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
     def __getattr__(self, name: str) -> Any:
         if name == "_params":
             raise AttributeError(name)
+        if "_behind" in self.__dict__:
+            return getattr(self.__dict__["_behind"].cell, name)
         early = "_params" not in self.__dict__
         if not early and name in self._cells:
             return self._cells[name]  # One that was added by its name.

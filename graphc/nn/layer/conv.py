@@ -13,7 +13,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.inner import Inner
-from graphc.nn.layer.linear import input_dtype_error
+from graphc.nn.layer.linear import check_dtypes
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -115,8 +115,7 @@ class _Conv(Cell):
                 if x.shape[-1] == self.in_channels
                 else f"make the layer nn.{owner}({x.shape[1]}, {self.out_channels}, ...)",
             )
-        if x.tensor_type.dtype != self.weight.tensor_type.dtype:
-            raise input_dtype_error(owner, x, self.weight)
+        check_dtypes(owner, x, self.weight)
 
     def extend_repr(self) -> str:
         """In MindSpore's words."""

@@ -17,14 +17,17 @@ from graphc.nn.layer.activation import get_activation
 from graphc.nn.layer.cut_layers import COLUMNS, ROWS
 from graphc.nn.layer.inner import Inner
 from graphc.ops.functional import tensor_parts
+from graphc.ops.tensor import autocast
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.processes import MODEL
 
 
-def input_dtype_error(owner: str, x: Tensor, weight: Parameter) -> DTypeError:
+def check_dtypes(owner: str, x: Tensor, weight: Parameter) -> None:
     """x cannot be multiplied with a weight of another dtype: MindSpore promotes no operands of products."""
-    return DTypeError(
+    if autocast.meet(x, weight):
+        return
+    raise DTypeError(
         f"{owner}: x has dtype {x.tensor_type.dtype}, the layer's weight {weight.tensor_type.dtype}",
         loc=user_loc(),
         details=[f"x: {x.tensor_type}", f"weight: {checks.named(weight)}"],
@@ -110,8 +113,7 @@ class Dense(Cell):
                 if x.ndim
                 else "give x an axis: ops.reshape(x, (1, 1))",
             )
-        if x.tensor_type.dtype != self.weight.tensor_type.dtype:
-            raise input_dtype_error(type(self).__name__, x, self.weight)
+        check_dtypes(type(self).__name__, x, self.weight)
 
     def extend_repr(self) -> str:
         return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"

@@ -99,7 +99,11 @@ op(
 
 def _cumprod_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     """y_i = x_i y_(i-1), so what reaches y_i is g_i = dy_i + x_(i+1) g_(i+1): exact where elements are zero, too."""
-    reaching = g.LinearRecurrence(n.x, dy, axis=n.axis, reverse=True, own=False)
+    dtype = g.type(n.x).dtype
+    operands = [g.Cast(v, dtype="float64") if dtype in INTEGERS else v for v in (n.x, dy)]
+    reaching = g.LinearRecurrence(*operands, axis=n.axis, reverse=True, own=False)
+    if dtype in INTEGERS:
+        reaching = g.Cast(reaching, dtype=dtype)
     return [g.Mul(reaching, _moved(g, n.out(), n.axis, 1, 1.0))]
 
 

@@ -241,15 +241,22 @@ _binary(
     doc="x / y",
 )
 
+
+def _power_grad(g: Builder, n: NodeView, dy: Value) -> tuple[Value, Value]:
+    by_x = g.Mul(dy, g.Mul(n.y, g.Pow(n.x, g.Sub(n.y, g.like(1.0, n.y)))))
+    # 0^y is 0 around any y > 0, though log 0 is infinite.
+    base, dtype = g.Select(g.Equal(n.x, g.like(0.0, n.x)), g.like(1.0, n.x), n.x), g.type(n.x).dtype
+    if dtype not in INTEGERS:
+        return by_x, g.Mul(dy, g.Mul(n.out(), g.Log(base)))
+    wide = [g.Cast(v, dtype="float64") for v in (base, g.Mul(dy, n.out()))]
+    return by_x, g.Cast(g.Mul(wide[1], g.Log(wide[0])), dtype=dtype)
+
+
 _binary(
     "Pow",
     _power,
     lambda e, x, y: e.pow(x, y),
-    lambda g, n, dy: (
-        g.Mul(dy, g.Mul(n.y, g.Pow(n.x, g.Sub(n.y, g.like(1.0, n.y))))),
-        # 0^y is 0 around any y > 0, though log 0 is infinite.
-        g.Mul(dy, g.Mul(n.out(), g.Log(g.Select(g.Equal(n.x, g.like(0.0, n.x)), g.like(1.0, n.x), n.x)))),
-    ),
+    _power_grad,
     _NUMBERS,
     int_low=0,
     doc="x to the power y",

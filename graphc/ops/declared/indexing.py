@@ -21,6 +21,7 @@ from graphc.ops.declared.rules import (
     around,
     booleans,
     check_dtype,
+    divided,
     floats,
     integers,
     others_multiplied,
@@ -283,7 +284,7 @@ def scatter_grad(
     dtype = n.type(n.x).dtype
     kept = g.Cast(g.Equal(n.x, n.out()), dtype=dtype)
     taken = g.Cast(g.Equal(n.updates, read(n.out())), dtype=dtype)
-    share = g.Div(dy, brought(kept, taken, "add"))
+    share = divided(g, dy, brought(kept, taken, "add"))
     return [g.Mul(share, kept), None, g.Mul(read(share), taken)]
 
 

@@ -13,7 +13,7 @@ from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, NoGrad, Operands, Reduce, TypeRule, Types
-from graphc.ir.types import COMPLEX, FLOATS
+from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import along
 from graphc.ops.declared.rules import (
@@ -22,6 +22,7 @@ from graphc.ops.declared.rules import (
     around,
     booleans,
     check_dtype,
+    divided,
     exact_sum,
     floats,
     integers,
@@ -65,6 +66,8 @@ def _extremum_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     # Equal extrema share the gradient equally, as in MindSpore.
     hit = g.Cast(g.Equal(n.x, _spread(g, n, n.out())), dtype=n.type(n.x).dtype)
     count = _spread(g, n, g.ReduceSum(hit, axis=n.axis, keep_dims=True))
+    if g.type(hit).dtype in INTEGERS:
+        return [g.Mul(hit, divided(g, _spread(g, n, dy), count))]
     return [g.Mul(g.Div(hit, count), _spread(g, n, dy))]
 
 

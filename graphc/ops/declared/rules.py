@@ -164,6 +164,16 @@ def unbroadcast(g: Builder, dy: Value, x: Value) -> Value:
 # ---- matrices
 
 
+def divided(g: Builder, x: Value, y: Value) -> Value:
+    """x / y; of integers without the fraction."""
+    dtype = g.type(x).dtype
+    if dtype not in INTEGERS:
+        made: Value = g.Div(x, y)
+        return made
+    made = g.Cast(g.Div(g.Cast(x, dtype="float64"), g.Cast(y, dtype="float64")), dtype=dtype)
+    return made
+
+
 def others_multiplied(
     g: Builder, x: Value, multiplied: Callable[[Value], Value], summed: Callable[[Value], Value]
 ) -> Value:
@@ -178,13 +188,13 @@ def others_multiplied(
     product, total = multiplied(others), summed(zeros)
     count = summed(g.Select(zero, one, none))
     single = g.Equal(count, one)
-    if g.type(x).dtype not in COMPLEX:  # What has overflown is nothing times 0.
+    if g.type(x).dtype in FLOATS:  # What has overflown is nothing times 0.
         beside = g.Mul(g.Select(g.IsFinite(product), product, none), total)
     else:
         beside = g.Mul(product, total)
     at_zero = g.Select(single, product, g.Select(g.Equal(count, two), g.Mul(product, g.Sub(total, zeros)), none))
     elsewhere = g.Select(g.Equal(count, none), product, g.Select(single, beside, none))
-    made: Value = g.Select(zero, at_zero, g.Div(elsewhere, others))
+    made: Value = g.Select(zero, at_zero, divided(g, elsewhere, others))
     return made
 
 

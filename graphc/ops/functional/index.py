@@ -373,7 +373,7 @@ def replace(x: Tensor, made: Tensor) -> None:
             help="make a copy first, x = x + 0, or hold the state in a Parameter",
         )
     active.overwrite(x, made)
-    if x.taken_of is not None and not active.immediate:
+    if x.taken_of is not None and (x.taken_of[1] is ... or not active.immediate):
         write(*x.taken_of, x)
 
 

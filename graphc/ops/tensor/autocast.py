@@ -99,6 +99,12 @@ def _casting(function: Callable[P, R], kind: str) -> Callable[P, R]:
     return call
 
 
+def meet(x: Tensor, y: Tensor) -> bool:
+    """Whether a product of the two has operands of one dtype: they have, or the level makes them so."""
+    dtypes = {x.tensor_type.dtype, y.tensor_type.dtype}
+    return len(dtypes) == 1 or (dispatch.low.get() is not None and dtypes <= set(_WIDTHS))
+
+
 def _wide(kind: str, given: Any) -> str:
     """The dtype of what computes in full, or in the widest that it is given."""
     if kind == "full":

@@ -94,6 +94,8 @@ class Attributes:
         self._kept: dict[tuple[int, str], Kept] = {}
         self._given: dict[tuple[int, str], Any] = {}
         self._swapped = Swapped()
+        #: Copies of Cells that stand for them while their construct runs, and hold what they hold.
+        self._copies: list[tuple[Cell, Cell]] = []
         #: What other attributes hold containers.
         self._others: list[tuple[str, Any]] | None = None
 
@@ -134,7 +136,7 @@ class Attributes:
             self._given[key] = self._kept[key].enters(self._recorder, held)
         if self._given[key] is MISSING:
             return False
-        object.__setattr__(cell, name, self._given[key])
+        self._hold(cell, name, self._given[key])
         return True
 
     def set(self, cell: Cell, name: str, value: Any) -> None:
@@ -143,7 +145,7 @@ class Attributes:
             self._known.learn(cell, name, SETS)
             raise Again
         self._kept[id(cell), name].loc = user_loc()
-        object.__setattr__(cell, name, value)
+        self._hold(cell, name, value)
 
     def write(self, x: Tensor) -> None:
         """A tensor that is a constant is about to be written. Raises Again if it is an attribute."""
@@ -223,10 +225,24 @@ class Attributes:
         """Let an attribute hold what it has held while the Cell was traced; MISSING: what it did before it was read or set."""
         cell, name, _ = self._before[key]
         value = self._given.get(key, MISSING) if value is MISSING else value
-        if value is MISSING:
-            vars(cell).pop(name, None)
-        else:
-            object.__setattr__(cell, name, value)
+        self._hold(cell, name, value)
+
+    @contextmanager
+    def copied(self, cell: Cell, copy: Cell) -> Iterator[None]:
+        """While a copy stands for a Cell."""
+        self._copies.append((cell, copy))
+        try:
+            yield
+        finally:
+            self._copies.pop()
+
+    def _hold(self, cell: Cell, name: str, value: Any) -> None:
+        """Let a Cell hold something, and those that stand for it; MISSING: nothing."""
+        for each in (cell, *(copy for of, copy in self._copies if of is cell)):
+            if value is MISSING:
+                vars(each).pop(name, None)
+            else:
+                vars(each)[name] = value
 
     def kept_value(self, key: tuple[int, str]) -> Any:
         """What an attribute holds behind a way that does not set it, as another does. TraceError GC133 where that is nothing."""
