@@ -36,9 +36,11 @@ from graphc.errors.source_lines import find_file, is_pythons
 _BENEATH = frozenset(("numpy", "networkx", "numba", "llvmlite", "jinja2", "ml_dtypes"))
 _TRACE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "trace") + os.sep
 #: What stands for Python's own statements: what fails right there is the user's statement.
-_STATEMENTS = tuple(os.path.join(_TRACE, "conversion", file) for file in ("convert.py", "rewrite.py"))
-#: By which converted code reads a name that may have no value yet.
-_NAMES = os.path.join("malt", "operators", "variables.py")
+_STATEMENTS = (
+    os.path.join(_TRACE, "conversion", "convert.py"),
+    os.path.join(_TRACE, "conversion", "rewrite.py"),
+    os.path.join("malt", "operators", "variables.py"),  # Reads a name that may have no value yet.
+)
 #: Of the frames of an error that shows its line itself so many are kept, of both ends.
 _ENDS = 2
 
@@ -78,7 +80,7 @@ def is_own(error: BaseException) -> bool:
         if is_hidden(file):
             # A call of the user's code with the wrong arguments fails where graphc makes it.
             called = isinstance(error, TypeError) and file.startswith(_TRACE)
-            return innermost and (called or file in _STATEMENTS or file.endswith(_NAMES))
+            return innermost and (called or file.endswith(_STATEMENTS))
         if not _is_beneath(file):
             return True
         innermost = False

@@ -58,6 +58,14 @@ def check_gradient(graph: Graph, inputs: Mapping[int, Any], wrt: int, *, result:
 
 def _analytic(graph: Graph, y: Value, wrt: int, feed: Mapping[int, Any], weights: Any) -> Any:
     """The gradient of sum(weights * y) by the graph that autodiff makes."""
+    expanded, sens = gradient_graph(graph, y, wrt)
+    return reference.run(expanded, {**feed, sens: weights}).results[0]
+
+
+def gradient_graph(graph: Graph, y: Value, wrt: int) -> tuple[Graph, int]:
+    """The graph of the gradient of y for the input `wrt`, and the id of its Input that holds what y's elements are weighed by.
+    Raises GradientError if an op on the way has none.
+    """
     made = graph.copy()
     sens = made.add("Input", types=(made.type(y),), name="sens")
     cut = [Value(i) for i in graph.inputs]
@@ -66,7 +74,7 @@ def _analytic(graph: Graph, y: Value, wrt: int, feed: Mapping[int, Any], weights
     made.set_results([("dx", grad.outputs[0])])
     expanded = autodiff(made)
     verify(expanded)
-    return reference.run(expanded, {**feed, sens.id: weights}).results[0]
+    return expanded, sens.id
 
 
 def _tangent(graph: Graph, y: Value, wrt: int, feed: Mapping[int, Any], direction: Any) -> Any:

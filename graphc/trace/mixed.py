@@ -15,6 +15,7 @@ from graphc.ops.tensor.autocast import computing
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors
+from graphc.trace.mutation.attributes import attributes_of_trace
 
 
 def sees_others(cell: Cell) -> bool:
@@ -32,7 +33,7 @@ class _Behind:
     @contextmanager
     def view(self) -> Iterator[Any]:
         """The copy, which holds what the cell holds for as long as construct runs."""
-        view, attributes = object.__new__(type(self.cell)), getattr(dispatch.recorder.get(), "attributes", None)
+        view, attributes = object.__new__(type(self.cell)), attributes_of_trace()
         view.__dict__.update(self.cell.__dict__)
         for name in self.cell._params:
             self._show(view, name)

@@ -21,6 +21,7 @@ from graphc.ops.declared.rules import (
     check_dtype,
     exact_sum,
     floats,
+    in_float64,
     integers,
     require_axis,
     same_dtype,
@@ -99,11 +100,9 @@ op(
 
 def _cumprod_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     """y_i = x_i y_(i-1), so what reaches y_i is g_i = dy_i + x_(i+1) g_(i+1): exact where elements are zero, too."""
-    dtype = g.type(n.x).dtype
-    operands = [g.Cast(v, dtype="float64") if dtype in INTEGERS else v for v in (n.x, dy)]
-    reaching = g.LinearRecurrence(*operands, axis=n.axis, reverse=True, own=False)
-    if dtype in INTEGERS:
-        reaching = g.Cast(reaching, dtype=dtype)
+    recurrence = partial(g.LinearRecurrence, axis=n.axis, reverse=True, own=False)
+    whole = g.type(n.x).dtype in INTEGERS
+    reaching = in_float64(g, recurrence, n.x, dy) if whole else recurrence(n.x, dy)
     return [g.Mul(reaching, _moved(g, n.out(), n.axis, 1, 1.0))]
 
 

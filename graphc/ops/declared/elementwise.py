@@ -20,6 +20,7 @@ from graphc.ops.declared.rules import (
     check_dtype,
     elementwise,
     floats,
+    in_float64,
     integers,
     rng,
     same_dtype,
@@ -245,11 +246,10 @@ _binary(
 def _power_grad(g: Builder, n: NodeView, dy: Value) -> tuple[Value, Value]:
     by_x = g.Mul(dy, g.Mul(n.y, g.Pow(n.x, g.Sub(n.y, g.like(1.0, n.y)))))
     # 0^y is 0 around any y > 0, though log 0 is infinite.
-    base, dtype = g.Select(g.Equal(n.x, g.like(0.0, n.x)), g.like(1.0, n.x), n.x), g.type(n.x).dtype
-    if dtype not in INTEGERS:
-        return by_x, g.Mul(dy, g.Mul(n.out(), g.Log(base)))
-    wide = [g.Cast(v, dtype="float64") for v in (base, g.Mul(dy, n.out()))]
-    return by_x, g.Cast(g.Mul(wide[1], g.Log(wide[0])), dtype=dtype)
+    base = g.Select(g.Equal(n.x, g.like(0.0, n.x)), g.like(1.0, n.x), n.x)
+    if g.type(n.x).dtype in INTEGERS:
+        return by_x, in_float64(g, lambda reached, base: g.Mul(reached, g.Log(base)), g.Mul(dy, n.out()), base)
+    return by_x, g.Mul(dy, g.Mul(n.out(), g.Log(base)))
 
 
 _binary(

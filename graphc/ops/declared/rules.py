@@ -161,16 +161,21 @@ def unbroadcast(g: Builder, dy: Value, x: Value) -> Value:
     return dy if g.type(dy).shape == want else g.Reshape(dy, shape=want)
 
 
-# ---- matrices
+# ---- gradients
+
+
+def in_float64(g: Builder, made: Callable[..., Value], *operands: Value) -> Value:
+    """What `made` gives for operands in float64, in the dtype of the first one: for integers without the fraction."""
+    wide = made(*(g.Cast(x, dtype="float64") for x in operands))
+    narrow: Value = g.Cast(wide, dtype=g.type(operands[0]).dtype)
+    return narrow
 
 
 def divided(g: Builder, x: Value, y: Value) -> Value:
     """x / y; of integers without the fraction."""
-    dtype = g.type(x).dtype
-    if dtype not in INTEGERS:
-        made: Value = g.Div(x, y)
-        return made
-    made = g.Cast(g.Div(g.Cast(x, dtype="float64"), g.Cast(y, dtype="float64")), dtype=dtype)
+    if g.type(x).dtype in INTEGERS:
+        return in_float64(g, g.Div, x, y)
+    made: Value = g.Div(x, y)
     return made
 
 
@@ -196,6 +201,9 @@ def others_multiplied(
     elsewhere = g.Select(g.Equal(count, none), product, g.Select(single, beside, none))
     made: Value = g.Select(zero, at_zero, divided(g, elsewhere, others))
     return made
+
+
+# ---- matrices
 
 
 def matrix_product(g: Builder, x: Value, y: Value, ta: bool = False, tb: bool = False) -> Value:

@@ -368,7 +368,13 @@ class Beside:
 _NONE = Beside()
 
 
+def attributes_of_trace() -> Attributes | None:
+    """Those of the trace that is made now; None outside of one."""
+    found: Attributes | None = getattr(dispatch.recorder.get(), "attributes", None)
+    return found
+
+
 def beside(named: Callable[[], Collection[tuple[int, str]]]) -> Beside:
     """Those that the trace which is made now may set besides what `named` gives."""
-    found: Attributes | None = getattr(dispatch.recorder.get(), "attributes", None)
+    found = attributes_of_trace()
     return found.beside(named()) if found is not None and found.are_there else _NONE

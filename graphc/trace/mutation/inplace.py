@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from graphc import dispatch
 from graphc.attached import KEY, behind
 from graphc.errors import SOURCE_MAPS, Loc, TraceError, user_loc
 from graphc.nn.cell.cell import Cell
@@ -32,7 +31,7 @@ from graphc.trace.conversion.code_names import is_users_file
 from graphc.trace.conversion.truth import active_recorder
 from graphc.trace.flow import merging
 from graphc.trace.flow.dynamic_lists import Listed
-from graphc.trace.mutation.attributes import Again, Attributes
+from graphc.trace.mutation.attributes import Again, Attributes, attributes_of_trace
 from graphc.trace.mutation.containers import iter_of
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.standins import Appended, Joined, Opened
@@ -197,7 +196,7 @@ def unchanged(
 
     def run(*args: Any) -> Any:
         ours = {id(x) for each in kept if is_owned(each) for x in (each, *_opened(each))}
-        attributes = getattr(dispatch.recorder.get(), "attributes", None)
+        attributes = attributes_of_trace()
         held_by_cells = attributes.changeable() if attributes is not None else ()
         found = [(n, x) for n, x in (*reached("", (part, args), set()), *held_by_cells) if id(x) not in ours]
         copies = {id(x): y for x, y in zip(entry, kept, strict=False) if is_owned(x)} if found else {}

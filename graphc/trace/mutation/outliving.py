@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from graphc import dispatch
 from graphc.errors import Loc
 from graphc.errors.source_lines import display_path
 from graphc.nn.cell.cell import Cell
 from graphc.trace.conversion.code_names import mentioned
 from graphc.trace.mutation import inplace
+from graphc.trace.mutation.attributes import attributes_of_trace
 from graphc.trace.recorder import GraphRecorder
 from graphc.validation.unused_arguments import once
 
@@ -58,7 +58,7 @@ class Outliving:
             return
         for name, notice in notices.items():
             self._notices.setdefault(name, notice)
-        attributes = getattr(dispatch.recorder.get(), "attributes", None)
+        attributes = attributes_of_trace()
         set_by_step = attributes.containers() if attributes is not None and attributes.are_there else ()
         self._looked[key] = function, owner
         for root, value in _reachable(function, owner):
